@@ -307,9 +307,11 @@ static void look_at_flow(struct flow *flow, uint64_t at_ns, int is_sample)
 	};
 	if (!flow->slow_start_ns && sent->tcpi_snd_ssthresh < SSTHRESH_INFINITE)
 		flow->slow_start_ns = at_ns - flow->start_ns;
-	if (at_ns <= from_ns)
+	if (at_ns <= from_ns) {
 		flow->before = flow->now;
-	else {
+		/* What has arrived beyond a missing segment is no goodput of the time that follows. */
+		flow->before.received_bytes += (uint64_t)sent->tcpi_sacked * sent->tcpi_snd_mss;
+	} else {
 		mean_add(&flow->cwnd_pkts, sent->tcpi_snd_cwnd,
 			 at_ns - (flow->looked_ns > from_ns ? flow->looked_ns : from_ns));
 		/* About as many samples as ACKs, which are the segments that a sender gets. */
@@ -519,13 +521,16 @@ static void report_run(double idle)
 	for (i = 0; i < flow_count; i++) {
 		struct flow *flow = &flows[i];
 		struct totals *now = &flow->now, *before = &flow->before;
+		uint64_t received_bytes = now->received_bytes > before->received_bytes
+						  ? now->received_bytes - before->received_bytes
+						  : 0;
 
 		report("flow %d %llu %llu %llu %llu %llu %llu %llu %.3f %.3f %u %lld %lld", i,
 		       (unsigned long long)(now->sent_pkts - before->sent_pkts),
 		       (unsigned long long)(now->retransmitted_pkts - before->retransmitted_pkts),
 		       (unsigned long long)(now->timeouts - before->timeouts),
 		       (unsigned long long)(now->delivered_pkts - before->delivered_pkts),
-		       (unsigned long long)(now->received_bytes - before->received_bytes),
+		       (unsigned long long)received_bytes,
 		       (unsigned long long)(now->marked_pkts - before->marked_pkts),
 		       (unsigned long long)(now->spurious_pkts - before->spurious_pkts), mean_get(&flow->cwnd_pkts),
 		       mean_get(&flow->srtt_us), mean_high(&flow->srtt_us), (long long)flow->slow_start_ns,

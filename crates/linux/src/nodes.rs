@@ -1,10 +1,11 @@
 //! The network namespaces of a plan.
 
 use crate::way::{Way, wire_delay_ns};
-use cwnd_scenario::{Link, Pacing, Scenario};
+use cwnd_scenario::{Flow, Link, Pacing, Scenario};
 use std::collections::BTreeMap;
 
-/// Namespaces: a host for each sender, and one wherever links meet. Receivers are where their last link ends.
+/// Namespaces: a host for each sender, and one wherever links meet. Receivers are where their last link ends, or behind that
+/// node if their ACKs queue there: a kernel that drops a packet of its own, as no router does, lets the connection know.
 pub struct Nodes {
     /// The node where a link begins and the one where it ends.
     pub ends: BTreeMap<usize, (usize, usize)>,
@@ -12,6 +13,8 @@ pub struct Nodes {
     pub wires: BTreeMap<usize, usize>,
     /// The sender's host, and a node between it and its access link if packets are paced there.
     pub hosts: Vec<(usize, Option<usize>)>,
+    /// By the node where their last link ends, the node of the receivers behind it.
+    pub sinks: BTreeMap<usize, usize>,
     pub count: usize,
 }
 
@@ -66,11 +69,25 @@ impl Nodes {
             .iter()
             .map(|flow| (next(), (flow.stack.pacing == Pacing::Fq).then(&mut next)))
             .collect();
-        Nodes { ends, wires, hosts, count }
+        let mut sinks = BTreeMap::new();
+        for (_, way) in scenario.flows.iter().zip(ways).filter(|(flow, _)| !flow.reverse_path.is_empty()) {
+            sinks.entry(last_node(&ends, way)).or_insert_with(&mut next);
+        }
+        Nodes { ends, wires, hosts, sinks, count }
+    }
+
+    /// Where the last link of a path ends.
+    pub fn last(&self, way: &Way) -> usize {
+        last_node(&self.ends, way)
     }
 
     /// Where the receiver of a flow with this path is.
-    pub fn sink(&self, way: &Way) -> usize {
-        self.ends[way.links.last().expect("a path has a link")].1
+    pub fn sink(&self, flow: &Flow, way: &Way) -> usize {
+        let last = self.last(way);
+        if flow.reverse_path.is_empty() { last } else { self.sinks[&last] }
     }
+}
+
+fn last_node(ends: &BTreeMap<usize, (usize, usize)>, way: &Way) -> usize {
+    ends[way.links.last().expect("a path has a link")].1
 }

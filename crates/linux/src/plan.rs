@@ -211,10 +211,10 @@ struct Writer<'a> {
 /// The memory of each flow's receiver: receivers that share a node have that of the one that needs most.
 fn rooms_bytes(scenario: &Scenario, ways: &[Way], nodes: &Nodes) -> Vec<u64> {
     let own: Vec<u64> = ways.iter().enumerate().map(|(i, way)| memory_bytes(scenario, i, way)).collect();
-    let most = |node| {
-        (ways.iter().zip(&own)).filter(|(way, _)| nodes.sink(way) == node).map(|(_, &room)| room).max()
-    };
-    ways.iter().map(|way| most(nodes.sink(way)).expect("its own")).collect()
+    let sinks: Vec<usize> =
+        scenario.flows.iter().zip(ways).map(|(flow, way)| nodes.sink(flow, way)).collect();
+    let most = |node| sinks.iter().zip(&own).filter(|(sink, _)| **sink == node).map(|(_, &room)| room).max();
+    sinks.iter().map(|&sink| most(sink).expect("its own")).collect()
 }
 
 /// The addresses of a flow's sender and receiver.
@@ -234,6 +234,10 @@ impl Writer<'_> {
             self.line(format_args!("sysctl {node} net/ipv4/ip_forward 1"));
             // The way of a packet and that of its ACK need not have a device in common.
             self.line(format_args!("sysctl {node} net/ipv4/conf/all/rp_filter 0"));
+        }
+        let mtu = self.largest_mtu();
+        for (last, sink) in self.nodes.sinks.clone() {
+            self.line(format_args!("pair {last} d{last} {sink} e{last} {mtu}"));
         }
     }
 
@@ -309,9 +313,9 @@ impl Writer<'_> {
         let (host, pacer) = self.nodes.hosts[index];
         let (mtu, mss_mtu) = (self.largest_mtu(), mtu(flow));
         let first = self.nodes.ends[way.links.first().expect("a path has a link")].0;
-        let sink = self.nodes.sink(way);
+        let (sink, last) = (self.nodes.sink(flow, way), self.nodes.last(way));
         let back: Vec<usize> = flow.reverse_path.iter().map(|&link| link as usize).collect();
-        let last_back = back.last().map_or(sink, |link| self.nodes.ends[link].1);
+        let last_back = back.last().map_or(last, |link| self.nodes.ends[link].1);
 
         self.line(format_args!("address {host} {sender}"));
         self.line(format_args!("address {sink} {receiver}"));
@@ -356,7 +360,9 @@ impl Writer<'_> {
         }
         let quick = u32::from(flow.stack.ack_every_pkts == 1);
         if let [first_back, ..] = back[..] {
-            self.line(format_args!("route {sink} {sender} {receiver} l{first_back} 0 {quick} 0"));
+            self.line(format_args!("route {last} {receiver} 0.0.0.0 d{last} 0 0 0"));
+            self.line(format_args!("route {sink} {sender} {receiver} e{last} 0 {quick} 0"));
+            self.line(format_args!("route {last} {sender} 0.0.0.0 l{first_back} 0 0 0"));
             self.add_wire_route(first_back, &sender);
             self.add_routes(&back[1..], &sender);
             self.line(format_args!("route {last_back} {sender} 0.0.0.0 r{index} 0 0 0"));
@@ -401,7 +407,7 @@ impl Writer<'_> {
             self.line(format_args!("link {node} w{wire} {:#x} 0", queue::FIRST));
         }
         for (i, flow) in scenario.flows.iter().enumerate() {
-            let sink = self.nodes.sink(&ways[i]);
+            let sink = self.nodes.sink(flow, &ways[i]);
             let size = match flow.size() {
                 Some(Size::Fixed { bytes }) => *bytes,
                 _ => 0,
@@ -470,6 +476,31 @@ mod tests {
         let hex: String = netem.qdisc().options.iter().map(|byte| format!("{byte:02x}")).collect();
         let back = plan.text.lines().find(|line| line.starts_with("qdisc") && line.contains(" r0 "));
         assert!(back.is_some_and(|line| line.ends_with(&hex)), "{}", plan.text);
+    }
+
+    #[test]
+    fn acks_leave_the_receivers_node_before_they_queue() {
+        let plan_of = |reverse: &str| {
+            let text = format!(
+                "duration = '5 s'\n[dumbbell]\nrate = '20 Mbps'\ndelay = '10 ms'\nbuffer = 40\n{reverse}\n\
+                 [[flows]]\ncca = 'reno'"
+            );
+            write(&Scenario::from_toml(&text, "test.toml", &[]).unwrap(), 1, Algorithms::Kernel).unwrap()
+        };
+        let (sender, receiver) = addresses(0);
+        let node_of = |plan: &Plan, begin: &str, end: &str| -> String {
+            let words = plan.text.lines().filter(|line| line.starts_with(begin) && line.contains(end));
+            words.map(|line| line.split(' ').nth(1).unwrap()).collect()
+        };
+        let queued = plan_of("reverse = { rate = '1 Mbps', buffer = 50 }");
+        let receivers = node_of(&queued, "address", &receiver);
+        assert_ne!(receivers, node_of(&queued, "route", &format!("{sender} 0.0.0.0 l1 ")));
+        assert_eq!(receivers, node_of(&queued, "route", &format!("{sender} {receiver} e")));
+        let plain = plan_of("");
+        assert_eq!(
+            node_of(&plain, "address", &receiver),
+            node_of(&plain, "route", &format!("{sender} {receiver} r"))
+        );
     }
 
     #[test]
