@@ -57,7 +57,7 @@ class Score(NamedTuple):
     metrics: dict[str, list[Series]]
     #: Why it is not scored: runs that failed, or whose path was not what it asks for.
     failures: list[str]
-    #: Flows that delivered nothing in one world alone.
+    #: Flows that always deliver nothing in one world and never in the other.
     stalled: list[str]
 
     @property
@@ -119,14 +119,14 @@ def metrics_of(sim: Values, linux: Values) -> dict[str, list[Series]]:
 
 
 def stalled(sim: Values, linux: Values) -> list[str]:
+    """Flows that deliver nothing in any run of one world, and something in every run of the other."""
     lines = []
     for flow in range(len(sim.delivered_pkts[0])):
-        nothing = {
-            world: all(run[flow] == 0 for run in values.delivered_pkts)
-            for world, values in (("sim", sim), ("linux", linux))
-        }
-        if nothing["sim"] != nothing["linux"]:
-            lines.append(f"flow {flow} delivers nothing in {'sim' if nothing['sim'] else 'linux'}")
+        ours, theirs = ([run[flow] > 0 for run in values.delivered_pkts] for values in (sim, linux))
+        if not any(ours) and all(theirs):
+            lines.append(f"flow {flow} delivers nothing in sim")
+        if all(ours) and not any(theirs):
+            lines.append(f"flow {flow} delivers nothing in linux")
     return lines
 
 

@@ -140,6 +140,8 @@ def test_a_flow_that_delivers_nothing_in_one_world_alone_is_named() -> None:
     assert stalled(some, some) == stalled(none, none) == []
     assert stalled(some, none) == ["flow 1 delivers nothing in linux"]
     assert stalled(none, some) == ["flow 1 delivers nothing in sim"]
+    at_times = some._replace(delivered_pkts=[[1, 0], [1, 1]])
+    assert stalled(at_times, none) == stalled(none, at_times) == []
 
 
 @pytest.fixture
