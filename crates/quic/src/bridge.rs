@@ -2,7 +2,7 @@
 
 use cwnd_algorithms::{
     APP_LIMITED, Ack, CWND_LIMITED, Driver, ECE, Instance, Lowering, RATE_APP_LIMITED, SSTHRESH_INFINITE,
-    State, Window,
+    State, Window, to_us,
 };
 
 /// RFC 9002, 7.2: ten packets, but not more than this many bytes, and the least window in packets.
@@ -342,14 +342,17 @@ impl Bridge {
         window.cwnd_cnt = rescale(window.cwnd_cnt);
         window.prior_cwnd = rescale(window.prior_cwnd);
         if window.ssthresh < SSTHRESH_INFINITE {
-            window.ssthresh = rescale(window.ssthresh).max(1);
+            window.ssthresh = rescale(window.ssthresh).max(2);
         }
         if let Some(reduction) = &mut self.last_reduction
             && reduction.ssthresh < SSTHRESH_INFINITE
         {
-            reduction.ssthresh = rescale(reduction.ssthresh).max(1);
+            reduction.ssthresh = rescale(reduction.ssthresh).max(2);
         }
         self.set_clamp();
+        let window = &mut self.driver.window;
+        window.cwnd = window.cwnd.min(window.cwnd_clamp);
+        window.prior_cwnd = window.prior_cwnd.min(window.cwnd_clamp);
     }
 
     fn set_clamp(&mut self) {
@@ -429,10 +432,6 @@ fn saturate(segments: u64) -> u32 {
     segments.min(u64::from(SSTHRESH_INFINITE)) as u32
 }
 
-fn to_us(ns: u64) -> u32 {
-    (ns.saturating_add(500) / 1000).clamp(1, u64::from(u32::MAX)) as u32
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -470,6 +469,14 @@ mod tests {
         assert_eq!((third.rate_in_flight, third.rate_lost), (3, 1));
         assert_eq!((third.prior_in_flight, third.in_flight), (3, 2));
         assert_eq!((third.lost, third.lost_total), (0, 1));
+    }
+
+    /// `cc.h` allows RTTs below 2^31 us.
+    #[test]
+    fn of_an_rtt_of_an_hour_the_algorithm_sees_the_longest_that_there_is() {
+        let (mut bridge, sent) = start_with_five();
+        let Ack { rtt_us, srtt_us, min_rtt_us, .. } = ack(&mut bridge, 3_600_000, sent[0], false);
+        assert_eq!([rtt_us, srtt_us, min_rtt_us], [0x7fff_ffff; 3]);
     }
 
     /// Sends a handshake: 1,100 bytes in a datagram with 100 that are never acknowledged.

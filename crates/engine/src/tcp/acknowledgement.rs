@@ -2,7 +2,7 @@
 
 use crate::tcp::packet::AckPacket;
 use crate::tcp::sender::Sender;
-use cwnd_algorithms::{CongestionControl, ECE, RATE_APP_LIMITED};
+use cwnd_algorithms::{CongestionControl, ECE, RATE_APP_LIMITED, RTT_MAX_US, to_us};
 use std::num::NonZeroU64;
 
 impl<C: CongestionControl> Sender<'_, C> {
@@ -60,7 +60,7 @@ impl<C: CongestionControl> Sender<'_, C> {
     #[inline(always)]
     pub(super) fn see_rtt(&mut self, rtt_ns: u64) {
         let rtt_us = if self.rounds_rtt_down {
-            (rtt_ns / 1000).clamp(1, u64::from(u32::MAX)) as u32
+            (rtt_ns / 1000).clamp(1, u64::from(RTT_MAX_US)) as u32
         } else {
             to_us(rtt_ns)
         };
@@ -145,17 +145,5 @@ impl<C: CongestionControl> Sender<'_, C> {
         }
         self.driver.control();
         self.send_window = u64::from(self.cwnd());
-    }
-}
-
-/// Largest RTT that `cc.h` allows: 36 minutes.
-const RTT_MAX_US: u64 = 0x7fff_ffff;
-
-#[inline(always)]
-fn to_us(ns: u64) -> u32 {
-    // Four seconds are rare, and 32 bits are divided faster.
-    match u32::try_from(ns + 500) {
-        Ok(ns) => ns / 1000 + u32::from(ns < 1000),
-        Err(_) => ((ns + 500) / 1000).min(RTT_MAX_US) as u32,
     }
 }

@@ -4,8 +4,8 @@
 
 #![allow(clippy::disallowed_methods, reason = "nothing here is compared to the last bit")]
 
-use crate::common::{answer, answer_scenario};
-use cwnd_algorithms::{Ack, CongestionControl, Window};
+use crate::common::{Hook, answer, answer_scenario, watch};
+use cwnd_algorithms::{Ack, CongestionControl, RTT_MAX_US, Window};
 use cwnd_engine::{Control, Unfinished, run};
 use cwnd_results::{Metrics, Run};
 use cwnd_scenario::{Cca, Clock, Handshake, Scenario};
@@ -163,6 +163,21 @@ proptest! {
             // In doubles of seconds the shortest packets take no time.
             Err(error) => prop_assert!(error.to_string().starts_with("test.toml:2: clock: "), "{error}\n{text}"),
         }
+    }
+}
+
+/// `cc.h` allows RTTs below 2^31 us. ns-2's sender rounds its RTTs down, Linux's to the nearest microsecond.
+#[test]
+fn of_an_rtt_of_two_hours_algorithms_see_the_longest_that_there_is() {
+    for profile in ["linux", "ns2"] {
+        let (_, seen) = watch(&format!(
+            "duration = '1440 min'\nsamples = 'off'\n[[chain]]\nrate = '1 Mbps'\ndelay = '60 min'\nbuffer = 1000\n\
+             [[flows]]\ncca = 'reno'\nstack = '{profile}'\n"
+        ));
+        let rtts = seen.iter().filter(|seen| seen.hook == Hook::Acked).map(|seen| seen.ack);
+        let rtts: Vec<_> = rtts.map(|ack| [ack.rtt_us, ack.srtt_us, ack.min_rtt_us]).collect();
+        assert!(!rtts.is_empty(), "{profile}");
+        assert!(rtts.iter().all(|rtts| *rtts == [RTT_MAX_US; 3]), "{profile}: {rtts:?}");
     }
 }
 

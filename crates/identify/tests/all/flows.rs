@@ -65,3 +65,12 @@ fn an_application_below_the_window_leaves_the_algorithm_unknown() {
     assert!(found.class.is_empty() && found.confidence == 0.0, "{found:?}");
     assert!(found.why.is_some_and(|why| why.contains("application")));
 }
+
+/// `cc.h` allows RTTs below 2^31 us.
+#[test]
+fn an_rtt_of_two_hours_is_the_longest_that_candidates_see() {
+    let text = "duration = '1440 min'\nsamples = 'off'\n[[chain]]\nrate = '1 Mbps'\ndelay = '60 min'\nbuffer = 1000\n\
+                [[flows]]\ncca = 'cubic'\n";
+    let found = identify(Box::new(Cursor::new(pcap(text, At::Sender, 100_000)))).expect("a capture");
+    assert_eq!(found.connections.len(), 1);
+}

@@ -172,6 +172,23 @@ fn a_change_of_the_mtu_leaves_the_window_in_bytes_to_the_nearest_packet() {
     assert_eq!(bridge.window_bytes(), 21 * 1200);
 }
 
+/// RFC 5681, 3.1: ssthresh is two segments at least. The next loss finds it so.
+#[test]
+fn a_larger_mtu_leaves_ssthresh_two_packets() {
+    let mut bridge = start_with_twenty();
+    for round in 1..5 {
+        let sent_ms = 100 * round;
+        assert!(lose(&mut bridge, sent_ms + 50, sent_ms, false));
+        send(&mut bridge, sent_ms + 100, 1);
+        ack(&mut bridge, sent_ms + 150, sent_ms + 100, 1);
+    }
+    bridge.set_mtu(9000);
+    assert_eq!(bridge.ssthresh_bytes(), Some(2 * 9000));
+    bridge.send(600 * MS, 9000);
+    assert!(lose(&mut bridge, 700, 600, false));
+    assert_eq!(bridge.ssthresh_bytes(), Some(2 * 9000));
+}
+
 #[test]
 fn a_packet_older_than_one_acknowledged_already_gives_no_rtt_sample() {
     let mut bridge = start("reno");
@@ -231,6 +248,9 @@ fn the_window_fits_what_the_stack_can_hold() {
         bridge.end_acks((rtt + 1) * MS, None, false);
     }
     assert_eq!(bridge.window_bytes(), u64::from(u32::MAX) / MTU * MTU);
+    // To the nearest packet it were half a packet more.
+    bridge.set_mtu(1213);
+    assert_eq!(bridge.window_bytes(), u64::from(u32::MAX) / 1213 * 1213);
 }
 
 fn refuse(stack: Stack, name: &str, params: &[(&str, &str)]) -> String {
