@@ -7,6 +7,7 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use rayon::prelude::*;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 pub const DURATION_MS: u64 = 2000;
 
@@ -235,7 +236,8 @@ pub fn each_of<S: Strategy<Value = String>>(
     let first = std::env::var("CWND_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(1);
     let failed = (first..first + count).into_par_iter().find_map_first(|number| {
         let (text, scenario) = numbered(texts(), number);
-        let failed = check(&text, &scenario).err()?;
+        let checked = catch_unwind(AssertUnwindSafe(|| check(&text, &scenario)));
+        let failed = checked.unwrap_or_else(|_| Err("panics".to_owned())).err()?;
         Some(format!("CWND_SEED={number}: {failed}\n{text}"))
     });
     if let Some(failed) = failed {
