@@ -1,6 +1,6 @@
 //! The profile `ns2` against ns-2.35 itself and against the experiment of the Elastic-TCP paper, made with it.
 
-use crate::common::answer;
+use crate::common::{Hook, answer, watch};
 use cwnd_results::FlowResult;
 use rayon::prelude::*;
 
@@ -316,4 +316,19 @@ fn four_flows_of_hybla_repair_what_their_slow_start_loses_as_in_ns2() {
     let flows = answer(&four_flows("hybla", "500", 50).replace("100 s", "8 s")).flows;
     let sum = |count: fn(&FlowResult) -> u64| flows.iter().map(count).sum::<u64>();
     assert_eq!((sum(|flow| flow.sent_pkts), sum(|flow| flow.retransmitted_pkts)), (209_001, 86_150));
+}
+
+/// Segments that others overtake look lost to ns-2's sender. Those sent again arrive twice, and the ACKs of these report nothing
+/// new. In ns-2.35, 24 such ACKs in a row leave a window of 13 at which 13 ACKs are a segment.
+#[test]
+fn an_ack_that_reports_nothing_new_grows_no_window() {
+    for seed in [17, 25, 30, 43, 44, 46] {
+        let (_, seen) = watch(&format!(
+            "duration = '2 s'\nsamples = 'off'\nseed = {seed}\n[[chain]]\nrate = '18248 kbps'\ndelay = '20 ms'\n\
+             buffer = '53303 bytes'\njitter = {{ std = '4017 us', reorder = true }}\n\
+             [[flows]]\ncca = 'reno'\nstack = {{ profile = 'ns2', restart_at_half_ssthresh = false }}\n"
+        ));
+        let mut grown = seen.iter().filter(|seen| seen.hook == Hook::Grow);
+        assert!(grown.all(|seen| seen.ack.acked > 0), "seed {seed}");
+    }
 }

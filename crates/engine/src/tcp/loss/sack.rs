@@ -149,7 +149,10 @@ impl<C: CongestionControl> Sender<'_, C> {
             && !undoes
             && !(SLOW_PATH && (controls || ack.ece))
         {
-            self.driver.grow();
+            // One without news is for no algorithm, neither in Linux nor in ns-2.
+            if acked > 0 {
+                self.driver.grow();
+            }
             self.send_window = u64::from(self.cwnd());
         } else {
             self.repair(ack, acked, delivered, undoes);
