@@ -68,10 +68,11 @@ impl Rto {
         rtt_ns
     }
 
-    /// At `now` an ACK does not move the left edge: a millisecond timer takes a sample of it, too.
-    pub fn sample_duplicate(&mut self, now: u64) {
+    /// At `now` an ACK does not move the left edge, caused by a segment sent at `sent_ns`: a millisecond timer takes a sample of
+    /// it, too.
+    pub fn sample_duplicate(&mut self, now: u64, sent_ns: u64) {
         if let Estimator::Milliseconds(timer) = &mut self.estimator {
-            self.rto_ns = timer.sample_again(now).max(self.min_ns);
+            self.rto_ns = timer.sample_again(now, sent_ns).max(self.min_ns);
         }
     }
 

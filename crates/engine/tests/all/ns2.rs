@@ -1,6 +1,7 @@
 //! The profile `ns2` against ns-2.35 itself and against the experiment of the Elastic-TCP paper, made with it.
 
-use crate::common::{Hook, answer, watch};
+use crate::common::{Hook, answer, times_us, watch};
+use cwnd_algorithms::Event;
 use cwnd_results::FlowResult;
 use rayon::prelude::*;
 
@@ -316,6 +317,20 @@ fn four_flows_of_hybla_repair_what_their_slow_start_loses_as_in_ns2() {
     let flows = answer(&four_flows("hybla", "500", 50).replace("100 s", "8 s")).flows;
     let sum = |count: fn(&FlowResult) -> u64| flows.iter().map(count).sum::<u64>();
     assert_eq!((sum(|flow| flow.sent_pkts), sum(|flow| flow.retransmitted_pkts)), (209_001, 86_150));
+}
+
+/// A SYN of 40 bytes is lost, and the segment behind it arrives, of 1050: its ACK of 40 bytes comes 101.13 ms after the start. In
+/// ns-2.35 the timer then waits for 101 + 4 * 50.5 ms, whenever the flow starts.
+#[test]
+fn a_first_ack_that_moves_nothing_gives_the_timer_the_rtt_of_its_segment() {
+    for start_s in [0, 1, 10] {
+        let (_, seen) = watch(&format!(
+            "duration = '12 s'\nsamples = 'off'\nstack = 'ns2'\n[[chain]]\nrate = '8 Mbps'\ndelay = '50 ms'\nbuffer = 100\n\
+             losses = [1]\n[[flows]]\ncca = 'reno'\nsize = '1000 bytes'\npacket = 1000\nstart = '{start_s} s'\n"
+        ));
+        let timeouts_us = times_us(&seen, Hook::Event(Event::Rto));
+        assert_eq!(timeouts_us, [start_s * 1_000_000 + 101_130 + 303_000], "{start_s} s");
+    }
 }
 
 /// Segments that others overtake look lost to ns-2's sender. Those sent again arrive twice, and the ACKs of these report nothing

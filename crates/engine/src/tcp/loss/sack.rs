@@ -62,7 +62,7 @@ impl<C: CongestionControl> Sender<'_, C> {
             late = (lost_edge..highest).contains(&first);
         }
         if quirks.duplicates_restart_timer && acked == 0 {
-            self.time_duplicate(now);
+            self.time_duplicate(now, ack.sent_ns);
         }
         let repairing = quirks.processes_every_ack && !self.scoreboard.is_clear();
         let needless = is_rack && ack.duplicate && self.note_needless(ack);
@@ -178,10 +178,10 @@ impl<C: CongestionControl> Sender<'_, C> {
         newly
     }
 
-    /// An ACK that does not move the left edge restarts the timer.
-    fn time_duplicate(&mut self, now: u64) {
+    /// An ACK that does not move the left edge restarts the timer. It was caused by a segment sent at `sent_ns`.
+    fn time_duplicate(&mut self, now: u64, sent_ns: u64) {
         if self.timestamps {
-            self.rto.sample_duplicate(now);
+            self.rto.sample_duplicate(now, sent_ns);
         }
         if self.nxt > self.una && !self.closed {
             self.set_timer(now);

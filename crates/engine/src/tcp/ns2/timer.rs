@@ -9,7 +9,7 @@ pub struct MillisecondTimer {
     srtt8_ms: u32,
     /// Four times its deviation.
     rttvar4_ms: u32,
-    /// When the segment was sent that moved the left edge last.
+    /// When the segment was sent that moved the left edge last; before one has, the first that arrived.
     sent_ns: u64,
 }
 
@@ -20,9 +20,12 @@ impl MillisecondTimer {
         self.add(rtt_ns)
     }
 
-    /// At `now` an ACK does not move the left edge: it echoes the time of the segment that moved it last (RFC 7323, 4.3).
-    /// Returns the timeout.
-    pub fn sample_again(&mut self, now: u64) -> u64 {
+    /// At `now` an ACK does not move the left edge: it echoes the time of the segment that moved it last (RFC 7323, 4.3), or of
+    /// the first that arrived. If it is the first ACK, that is the one which caused it, sent at `sent_ns`. Returns the timeout.
+    pub fn sample_again(&mut self, now: u64, sent_ns: u64) -> u64 {
+        if self.srtt8_ms == 0 {
+            self.sent_ns = sent_ns;
+        }
         self.add(now - self.sent_ns)
     }
 
@@ -61,7 +64,15 @@ mod tests {
             assert_eq!(timeout_ns, u64::from(srtt8 / 8 + rttvar4) * MILLISECOND);
         }
         // 100 ms later nothing has moved the left edge: 135 ms, the first srtt above which is 70.
-        timer.sample_again(1100 * MILLISECOND);
+        timer.sample_again(1100 * MILLISECOND, 1000 * MILLISECOND);
         assert_eq!(timer.srtt8_ms, 564 + 135 - 70);
+    }
+
+    #[test]
+    fn before_the_left_edge_has_moved_duplicates_echo_the_first_segment_that_arrived() {
+        // Two segments sent 101 ms apart, the second for the first's ACK. ns-2.35 waits 303 ms, then 366 ms.
+        let mut timer = MillisecondTimer::default();
+        assert_eq!(timer.sample_again(5101 * MILLISECOND, 5000 * MILLISECOND), 303 * MILLISECOND);
+        assert_eq!(timer.sample_again(5202 * MILLISECOND, 5101 * MILLISECOND), 366 * MILLISECOND);
     }
 }
