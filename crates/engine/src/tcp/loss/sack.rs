@@ -149,7 +149,7 @@ impl<C: CongestionControl> Sender<'_, C> {
             && !undoes
             && !(SLOW_PATH && (controls || ack.ece))
         {
-            // One without news is for no algorithm, neither in Linux nor in ns-2.
+            // An ACK without news counts neither in Linux nor in ns-2.
             if acked > 0 {
                 self.driver.grow();
             }
