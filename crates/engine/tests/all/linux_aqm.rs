@@ -238,3 +238,30 @@ fn codel_drops_the_packets_that_linux_drops() {
         }
     }
 }
+
+/// Three flows of illinois, whose growth depends on the least RTT: over a short queue that is one of a retransmission, by
+/// timestamps in whole milliseconds, 22 instead of 22.6. Linux's drops are of a guest, two runs each.
+#[test]
+fn illinois_grows_by_the_rtt_that_timestamps_show_as_in_linux() {
+    let dropped = |timestamps: bool| -> Vec<u64> {
+        let scenario = read(&format!(
+            "duration = '16 s'\nwarmup = '4 s'\n\
+             stack = {{ profile = 'linux', handshake = 'first', timestamps = {timestamps} }}\n\
+             [dumbbell]\nrate = '58 Mbps'\ndelay = '11.2 ms'\nbuffer = 51\n[dumbbell.queue]\n\
+             discipline = 'red'\nvariant = 'linux'\necn = false\nmin = 10\nmax = 31\nprobability = 0.1\n\
+             [[flows]]\ncca = 'illinois'\nstart_jitter = '5 ms'\n\
+             [[flows]]\ncca = 'illinois'\nstart = '970 ms'\nstart_jitter = '5 ms'\n\
+             [[flows]]\ncca = 'illinois'\nstart = '850 ms'\nstart_jitter = '5 ms'\n"
+        ));
+        let of = |seed| {
+            let run = run(&scenario, seed, &|_| None, &Control::default()).expect("nobody stops it");
+            run.links.iter().find(|link| link.link == "bottleneck").expect("a bottleneck").dropped_pkts
+        };
+        (1..=8_u64).into_par_iter().map(of).collect()
+    };
+    for (timestamps, theirs) in [(true, [316, 294]), (false, [469, 419])] {
+        let ours = dropped(timestamps);
+        let (least, most) = (*ours.iter().min().unwrap(), *ours.iter().max().unwrap());
+        assert!(theirs.iter().all(|drops| (least..=most).contains(drops)), "{timestamps}: {ours:?}");
+    }
+}
