@@ -251,6 +251,10 @@ fn the_window_fits_what_the_stack_can_hold() {
     // To the nearest packet it were half a packet more.
     bridge.set_mtu(1213);
     assert_eq!(bridge.window_bytes(), u64::from(u32::MAX) / 1213 * 1213);
+    bridge.send(65 * MS, 1213);
+    bridge.ack_packet(65 * MS, 1213, None);
+    bridge.end_acks(66 * MS, None, false);
+    assert_eq!(bridge.window_bytes(), u64::from(u32::MAX) / 1213 * 1213);
 }
 
 fn refuse(stack: Stack, name: &str, params: &[(&str, &str)]) -> String {
