@@ -426,7 +426,6 @@ static void set_timer(int timer, uint64_t at_ns)
 {
 	uint64_t absolute = begin_ns + at_ns;
 	struct itimerspec when = { .it_value = { (time_t)(absolute / 1000000000), (long)(absolute % 1000000000) } };
-
 	timerfd_settime(timer, TFD_TIMER_ABSTIME, &when, NULL);
 }
 
@@ -522,8 +521,7 @@ static void report_run(double idle)
 		struct flow *flow = &flows[i];
 		struct totals *now = &flow->now, *before = &flow->before;
 		uint64_t received_bytes = now->received_bytes > before->received_bytes
-						  ? now->received_bytes - before->received_bytes
-						  : 0;
+						  ? now->received_bytes - before->received_bytes : 0;
 
 		report("flow %d %llu %llu %llu %llu %llu %llu %llu %.3f %.3f %u %lld %lld", i,
 		       (unsigned long long)(now->sent_pkts - before->sent_pkts),
@@ -539,9 +537,8 @@ static void report_run(double idle)
 			struct row *row = &flow->rows[j];
 
 			report("flow-row %d %llu %u %u %u %u %u %u %llu %llu", i, (unsigned long long)row->at_ns,
-			       row->cwnd_pkts, row->min_cwnd_pkts, row->max_cwnd_pkts, row->ssthresh_pkts,
-			       row->in_flight_pkts, row->srtt_us,
-			       (unsigned long long)row->delivered_pkts, (unsigned long long)row->marked_pkts);
+			       row->cwnd_pkts, row->min_cwnd_pkts, row->max_cwnd_pkts, row->ssthresh_pkts, row->in_flight_pkts,
+			       row->srtt_us, (unsigned long long)row->delivered_pkts, (unsigned long long)row->marked_pkts);
 		}
 	}
 	for (i = 0; i < link_count; i++) {
