@@ -109,7 +109,7 @@ pub fn write(scenario: &Scenario, seed: u64, algorithms: Algorithms) -> Result<P
     }
     for &link in &watched {
         let link = &scenario.links[link];
-        if link.queue.is_some() || link.buffer_bytes.is_some() {
+        if queue::is_shaped(link) {
             modules.insert("sch_htb".to_owned());
         }
         modules.extend(link.queue.as_ref().map(|queue| format!("sch_{}", module_of(queue))));

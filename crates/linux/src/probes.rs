@@ -1,6 +1,6 @@
 //! Measurements of the paths before a run.
 
-use crate::queue::HEADER_BYTES;
+use crate::queue::{HEADER_BYTES, is_shaped};
 use crate::way::{Way, overhead_bytes, packet_bytes};
 use cwnd_scenario::{Flow, Link, Scenario};
 
@@ -61,7 +61,8 @@ pub fn trips(scenario: &Scenario, ways: &[Way]) -> Vec<Trip> {
         let back = flow.reverse_path.iter().map(|&link| &scenario.links[link as usize]);
         let (mut sending_ns, mut slack_ns) = (0, 0);
         for link in there.chain(back) {
-            sending_ns += link.sending_ns(short_bytes(flow));
+            // A shaper's is a part of the way.
+            sending_ns += if is_shaped(link) { 0 } else { link.sending_ns(short_bytes(flow)) };
             slack_ns += most_change_ns(link);
         }
         trips.push(Trip { flow: index, rtt_ns: way.rtt_ns() + sending_ns, slack_ns });

@@ -107,6 +107,11 @@ impl Netem {
     }
 }
 
+/// Returns true if a shaper sends a link's packets. It lets a packet go at the beginning of the time that it takes.
+pub fn is_shaped(link: &Link) -> bool {
+    link.queue.is_some() || link.buffer_bytes.is_some()
+}
+
 /// The queue of a link: first what shapes, last what holds the packets.
 pub fn of_link(link: &Link, packet_bytes: u32, overhead_bytes: i32) -> Vec<Qdisc> {
     let limit = link.buffer_pkts.unwrap_or(UNLIMITED_PKTS);

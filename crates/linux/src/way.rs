@@ -1,6 +1,6 @@
 //! The path of a flow, as a guest has it.
 
-use crate::queue::HEADER_BYTES;
+use crate::queue::{HEADER_BYTES, is_shaped};
 use cwnd_scenario::{Flow, Link, Scenario};
 
 pub const TIMESTAMP_BYTES: u32 = 12;
@@ -11,7 +11,8 @@ pub struct Way {
     pub access: Option<usize>,
     /// Links with a queue.
     pub links: Vec<usize>,
-    /// Delay of the access link, of all links, and of the links at the end where no packet waits.
+    /// Delay of the access link, of all links, and of the links at the end where no packet waits; and the sending of a full
+    /// packet by links that leave it out.
     pub delay_ns: u64,
     /// The part of it that wires have themselves.
     pub wires_ns: u64,
@@ -64,6 +65,9 @@ pub fn way(scenario: &Scenario, flow: &Flow, both_ways: bool) -> Way {
         rest = &rest[1..];
     }
     delay_ns += rest.iter().map(|&index| link(index).delay_ns).sum::<u64>();
+    // A shaper's packets have not waited for their own sending.
+    let sending_ns = |link: &Link, bytes| if is_shaped(link) { link.sending_ns(bytes) } else { 0 };
+    delay_ns += rest.iter().map(|&index| sending_ns(link(index), packet_bytes(flow))).sum::<u64>();
     let wires_ns = rest.iter().map(|&index| wire_delay_ns(link(index), both_ways)).sum();
     let back = || flow.reverse_path.iter().map(|&index| link(index));
     Way {
@@ -71,7 +75,8 @@ pub fn way(scenario: &Scenario, flow: &Flow, both_ways: bool) -> Way {
         links: rest.iter().map(|&index| index as usize).collect(),
         delay_ns,
         wires_ns,
-        back_delay_ns: flow.return_delay_ns + back().map(|link| link.delay_ns).sum::<u64>(),
+        back_delay_ns: flow.return_delay_ns
+            + back().map(|link| link.delay_ns + sending_ns(link, flow.stack.ack_bytes)).sum::<u64>(),
         back_wires_ns: back().map(|link| wire_delay_ns(link, both_ways)).sum(),
     }
 }
@@ -85,4 +90,27 @@ pub fn packet_bytes(flow: &Flow) -> u32 {
 pub fn overhead_bytes(flow: &Flow) -> i32 {
     let options = if flow.stack.timestamps { TIMESTAMP_BYTES } else { 0 };
     flow.stack.header_bytes as i32 - (HEADER_BYTES + options) as i32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 1000 bytes take 8 ms at 1 Mbps, ACKs of 50 at 100 kbps 4 ms.
+    #[test]
+    fn a_path_has_the_sending_of_a_packet_where_a_shaper_leaves_it_out() {
+        let delays_ns = |queue: &str| {
+            let text = format!(
+                "duration = '5 s'\nstack = {{ header = 50, ack = 50 }}\n[dumbbell]\nrate = '1 Mbps'\ndelay = '10 ms'\n\
+                 buffer = 40\nqueue = '{queue}'\n\
+                 reverse = {{ rate = '100 kbps', delay = '20 ms', buffer = 40, queue = '{queue}' }}\n\
+                 [[flows]]\ncca = 'reno'\npacket = '950 bytes'"
+            );
+            let scenario = Scenario::from_toml(&text, "test.toml", &[]).unwrap();
+            let way = way(&scenario, &scenario.flows[0], false);
+            (way.delay_ns, way.back_delay_ns)
+        };
+        let (delay_ns, back_delay_ns) = delays_ns("droptail");
+        assert_eq!(delays_ns("codel"), (delay_ns + 8_000_000, back_delay_ns + 4_000_000));
+    }
 }
