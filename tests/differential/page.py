@@ -87,7 +87,7 @@ def page(scores: Sequence[Score], count: int, seed: int, release: str) -> str:
             "## What is out",
             "",
             *_outs([one for one in scored if one.out]),
-            *(["", "Flows that deliver nothing in any run of one world, and something in every run of the other:", ""] if stalled else []),
+            *(["", "Flows that never deliver in one world and always in the other:", ""] if stalled else []),
             *(f"- {one.drawn.name}: {line}" for one in stalled for line in one.stalled),
             *(["", "## Not scored", ""] if missing else []),
             *(f"- {_described(one)}: {'; '.join(one.failures)}" for one in scores if one.failures),
