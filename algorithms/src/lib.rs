@@ -117,14 +117,10 @@ pub const SSTHRESH_INFINITE: u32 = 0x7fff_ffff;
 /// Longest RTT that `cc.h` lets a caller report, in microseconds: 36 minutes.
 pub const RTT_MAX_US: u32 = 0x7fff_ffff;
 
-/// Returns a time as [`Ack`] has it: in microseconds, to the nearest, from 1 to [`RTT_MAX_US`].
+/// Returns the RTT in microseconds that [`Ack`] allows and that is nearest: from 1 to [`RTT_MAX_US`].
 #[inline(always)]
-pub fn to_us(ns: u64) -> u32 {
-    // Four seconds are rare, and 32 bits are divided faster.
-    match u32::try_from(ns.saturating_add(500)) {
-        Ok(ns) => ns / 1000 + u32::from(ns < 1000),
-        Err(_) => (ns.saturating_add(500) / 1000).min(u64::from(RTT_MAX_US)) as u32,
-    }
+pub fn bound_rtt_us(rtt_us: u64) -> u32 {
+    rtt_us.clamp(1, u64::from(RTT_MAX_US)) as u32
 }
 
 /// The sender's state, with the values of the kernel's `enum tcp_ca_state`.

@@ -3,7 +3,7 @@
 //! ACKs of a capture away from the sender are taken a part of the RTT later than they were seen: the time that they, and
 //! the data that they release, need between the sender and the capture. Segments count as the stack counts them.
 
-use cwnd_algorithms::{Ack, ECE, RTT_MAX_US};
+use cwnd_algorithms::{Ack, ECE, bound_rtt_us};
 use cwnd_evidence::sequence::{
     DUP_THRESH, LEAST_RTO_US, MOST_PIECES, MOST_RUNS, ORIGIN, is_duplicate, unwrap,
 };
@@ -477,14 +477,14 @@ impl Sender {
             let rtt = now.saturating_sub(sent).max(1);
             self.last_rtt_us = rtt;
             self.min_rtt_us = self.min_rtt_us.min(rtt);
-            seen.rtt_us = rtt.min(u64::from(RTT_MAX_US)) as u32;
+            seen.rtt_us = bound_rtt_us(rtt);
             let sample = f64::from(seen.rtt_us);
             self.srtt_us =
                 if self.srtt_us > 0.0 { self.srtt_us + (sample - self.srtt_us) / 8.0 } else { sample };
         }
         (seen.owd_us, seen.srtt_us) = (seen.rtt_us, self.srtt_us as u32);
         if self.min_rtt_us < u64::MAX {
-            seen.min_rtt_us = self.min_rtt_us.min(u64::from(RTT_MAX_US)) as u32;
+            seen.min_rtt_us = bound_rtt_us(self.min_rtt_us);
         }
         if rate.any {
             let interval = rate.send_us.max(now.saturating_sub(rate.prior_us));

@@ -426,6 +426,7 @@ static void set_timer(int timer, uint64_t at_ns)
 {
 	uint64_t absolute = begin_ns + at_ns;
 	struct itimerspec when = { .it_value = { (time_t)(absolute / 1000000000), (long)(absolute % 1000000000) } };
+
 	timerfd_settime(timer, TFD_TIMER_ABSTIME, &when, NULL);
 }
 
@@ -507,6 +508,12 @@ static double idle_s(void)
 	return idle;
 }
 
+/* What a count has grown by since the warmup, where it has: what had arrived by then may be more than what is in order later. */
+static unsigned long long since(uint64_t now, uint64_t before)
+{
+	return now > before ? now - before : 0;
+}
+
 static void report_run(double idle)
 {
 	uint64_t short_of_memory = 0;
@@ -520,17 +527,12 @@ static void report_run(double idle)
 	for (i = 0; i < flow_count; i++) {
 		struct flow *flow = &flows[i];
 		struct totals *now = &flow->now, *before = &flow->before;
-		uint64_t received_bytes = now->received_bytes > before->received_bytes
-						  ? now->received_bytes - before->received_bytes : 0;
 
 		report("flow %d %llu %llu %llu %llu %llu %llu %llu %.3f %.3f %u %lld %lld", i,
-		       (unsigned long long)(now->sent_pkts - before->sent_pkts),
-		       (unsigned long long)(now->retransmitted_pkts - before->retransmitted_pkts),
-		       (unsigned long long)(now->timeouts - before->timeouts),
-		       (unsigned long long)(now->delivered_pkts - before->delivered_pkts),
-		       (unsigned long long)received_bytes,
-		       (unsigned long long)(now->marked_pkts - before->marked_pkts),
-		       (unsigned long long)(now->spurious_pkts - before->spurious_pkts), mean_get(&flow->cwnd_pkts),
+		       since(now->sent_pkts, before->sent_pkts), since(now->retransmitted_pkts, before->retransmitted_pkts),
+		       since(now->timeouts, before->timeouts), since(now->delivered_pkts, before->delivered_pkts),
+		       since(now->received_bytes, before->received_bytes), since(now->marked_pkts, before->marked_pkts),
+		       since(now->spurious_pkts, before->spurious_pkts), mean_get(&flow->cwnd_pkts),
 		       mean_get(&flow->srtt_us), mean_high(&flow->srtt_us), (long long)flow->slow_start_ns,
 		       (long long)flow->done_ns);
 		for (j = 0; j < flow->row_count; j++) {
@@ -545,10 +547,8 @@ static void report_run(double idle)
 		struct watched_link *link = &links[i];
 
 		report("link %d %llu %llu %llu %llu %.4f %llu %u", i,
-		       (unsigned long long)(link->now.sent_pkts - link->before.sent_pkts),
-		       (unsigned long long)(link->now.sent_bytes - link->before.sent_bytes),
-		       (unsigned long long)(link->now.dropped_pkts - link->before.dropped_pkts),
-		       (unsigned long long)(link->now.marked_pkts - link->before.marked_pkts),
+		       since(link->now.sent_pkts, link->before.sent_pkts), since(link->now.sent_bytes, link->before.sent_bytes),
+		       since(link->now.dropped_pkts, link->before.dropped_pkts), since(link->now.marked_pkts, link->before.marked_pkts),
 		       mean_get(&link->held_pkts), (unsigned long long)link->held_pkts.most, mean_high(&link->held_pkts));
 		for (j = 0; j < link->row_count; j++)
 			report("link-row %d %llu %u %u %llu %llu", i, (unsigned long long)link->rows[j].at_ns,

@@ -69,16 +69,17 @@ impl Nodes {
             .iter()
             .map(|flow| (next(), (flow.stack.pacing == Pacing::Fq).then(&mut next)))
             .collect();
-        let mut sinks = BTreeMap::new();
+        let mut nodes = Nodes { ends, wires, hosts, sinks: BTreeMap::new(), count };
         for (_, way) in scenario.flows.iter().zip(ways).filter(|(flow, _)| !flow.reverse_path.is_empty()) {
-            sinks.entry(last_node(&ends, way)).or_insert_with(&mut next);
+            let (last, next) = (nodes.last(way), nodes.count);
+            nodes.count += usize::from(*nodes.sinks.entry(last).or_insert(next) == next);
         }
-        Nodes { ends, wires, hosts, sinks, count }
+        nodes
     }
 
     /// Where the last link of a path ends.
     pub fn last(&self, way: &Way) -> usize {
-        last_node(&self.ends, way)
+        self.ends[way.links.last().expect("a path has a link")].1
     }
 
     /// Where the receiver of a flow with this path is.
@@ -86,8 +87,4 @@ impl Nodes {
         let last = self.last(way);
         if flow.reverse_path.is_empty() { last } else { self.sinks[&last] }
     }
-}
-
-fn last_node(ends: &BTreeMap<usize, (usize, usize)>, way: &Way) -> usize {
-    ends[way.links.last().expect("a path has a link")].1
 }

@@ -288,7 +288,7 @@ impl Writer<'_> {
         }
         let holder = qdiscs.last().expect("a link has a queue");
         // The packet being sent is in a netem's queue, and not in a shaper's class.
-        let beside = u32::from(holder.handle == queue::LEAF);
+        let beside = u32::from(queue::is_shaped(link));
         self.line(format_args!("link {from} l{index} {:#x} {beside}", holder.handle));
     }
 

@@ -64,10 +64,10 @@ pub fn way(scenario: &Scenario, flow: &Flow, both_ways: bool) -> Way {
         delay_ns += link(*first).delay_ns;
         rest = &rest[1..];
     }
-    delay_ns += rest.iter().map(|&index| link(index).delay_ns).sum::<u64>();
     // A shaper's packets have not waited for their own sending.
-    let sending_ns = |link: &Link, bytes| if is_shaped(link) { link.sending_ns(bytes) } else { 0 };
-    delay_ns += rest.iter().map(|&index| sending_ns(link(index), packet_bytes(flow))).sum::<u64>();
+    let crossing_ns =
+        |link: &Link, bytes| link.delay_ns + if is_shaped(link) { link.sending_ns(bytes) } else { 0 };
+    delay_ns += rest.iter().map(|&index| crossing_ns(link(index), packet_bytes(flow))).sum::<u64>();
     let wires_ns = rest.iter().map(|&index| wire_delay_ns(link(index), both_ways)).sum();
     let back = || flow.reverse_path.iter().map(|&index| link(index));
     Way {
@@ -76,7 +76,7 @@ pub fn way(scenario: &Scenario, flow: &Flow, both_ways: bool) -> Way {
         delay_ns,
         wires_ns,
         back_delay_ns: flow.return_delay_ns
-            + back().map(|link| link.delay_ns + sending_ns(link, flow.stack.ack_bytes)).sum::<u64>(),
+            + back().map(|link| crossing_ns(link, flow.stack.ack_bytes)).sum::<u64>(),
         back_wires_ns: back().map(|link| wire_delay_ns(link, both_ways)).sum(),
     }
 }

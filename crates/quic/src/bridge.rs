@@ -2,7 +2,7 @@
 
 use cwnd_algorithms::{
     APP_LIMITED, Ack, CWND_LIMITED, Driver, ECE, Instance, Lowering, RATE_APP_LIMITED, SSTHRESH_INFINITE,
-    State, Window, to_us,
+    State, Window, bound_rtt_us,
 };
 
 /// RFC 9002, 7.2: ten packets, but not more than this many bytes, and the least window in packets.
@@ -430,6 +430,10 @@ fn initial_window_pkts(mtu_bytes: u64) -> u32 {
 /// Most counts are of segments in flight, far below this.
 fn saturate(segments: u64) -> u32 {
     segments.min(u64::from(SSTHRESH_INFINITE)) as u32
+}
+
+fn to_us(ns: u64) -> u32 {
+    bound_rtt_us(ns.saturating_add(500) / 1000)
 }
 
 #[cfg(test)]

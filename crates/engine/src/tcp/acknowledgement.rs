@@ -2,7 +2,7 @@
 
 use crate::tcp::packet::AckPacket;
 use crate::tcp::sender::Sender;
-use cwnd_algorithms::{CongestionControl, ECE, RATE_APP_LIMITED, RTT_MAX_US, to_us};
+use cwnd_algorithms::{CongestionControl, ECE, RATE_APP_LIMITED, bound_rtt_us};
 use std::num::NonZeroU64;
 
 impl<C: CongestionControl> Sender<'_, C> {
@@ -59,11 +59,7 @@ impl<C: CongestionControl> Sender<'_, C> {
     /// A sample for what the algorithm sees.
     #[inline(always)]
     pub(super) fn see_rtt(&mut self, rtt_ns: u64) {
-        let rtt_us = if self.rounds_rtt_down {
-            (rtt_ns / 1000).clamp(1, u64::from(RTT_MAX_US)) as u32
-        } else {
-            to_us(rtt_ns)
-        };
+        let rtt_us = if self.rounds_rtt_down { bound_rtt_us(rtt_ns / 1000) } else { to_us(rtt_ns) };
         let ack = &mut self.driver.ack;
         ack.rtt_us = rtt_us;
         if ack.min_rtt_us == 0 || rtt_us < ack.min_rtt_us {
@@ -145,5 +141,15 @@ impl<C: CongestionControl> Sender<'_, C> {
         }
         self.driver.control();
         self.send_window = u64::from(self.cwnd());
+    }
+}
+
+/// In microseconds, to the nearest that an algorithm may see.
+#[inline(always)]
+fn to_us(ns: u64) -> u32 {
+    // Four seconds are rare, and 32 bits are divided faster.
+    match u32::try_from(ns + 500) {
+        Ok(ns) => ns / 1000 + u32::from(ns < 1000),
+        Err(_) => bound_rtt_us((ns + 500) / 1000),
     }
 }

@@ -99,7 +99,9 @@ impl<C: CongestionControl> Sender<'_, C> {
         let timeless = SLOW_PATH && self.is_timeless(ack);
         // RFC 7323, 4.1: an ACK that moves the left edge gives a sample, in Linux a SACK of an original does too;
         // RFC 6298, 3: without timestamps, one of a retransmission does not.
-        if self.choices.times_causing_segment && repaired && acked > 0 && delivered == in_order {
+        let by_timestamps =
+            self.choices.times_causing_segment && repaired && acked > 0 && delivered == in_order;
+        if by_timestamps {
             if self.timestamps {
                 self.sample_rtt(now, rtt_by_timestamps_ns(now, ack.echo_ns));
             }
