@@ -158,8 +158,10 @@ def test_only_the_jobs_of_a_changed_algorithm_are_run_again(
     before = cwnd.Results.load(out).flows
     keys = _cwnd.job_keys
 
-    def changed(scenario: _cwnd.Scenario, seeds: Sequence[int], extra: bytes = b"") -> list[str]:
-        return keys(scenario, seeds, b"new" if '"elastic"' in scenario.json() else extra)
+    def changed(
+        scenario: _cwnd.Scenario, seeds: Sequence[int], extra: bytes = b"", essence: bytes | None = None
+    ) -> list[str]:
+        return keys(scenario, seeds, b"new" if '"elastic"' in scenario.json() else extra, essence)
 
     monkeypatch.setattr(_cwnd, "job_keys", changed)
     ran = count_runs(monkeypatch)

@@ -12,11 +12,19 @@ use std::time::{Duration, Instant};
 /// Time between two batches of finished jobs.
 const BATCH: Duration = Duration::from_millis(200);
 
-/// The key of each of `seeds`; the scenario is hashed once.
+/// The key of each of `seeds`; the scenario is hashed once. `essence` is that of the world, None for the simulator.
 #[pyfunction]
-#[pyo3(signature = (scenario, seeds, extra=&[][..]), text_signature = "(scenario, seeds, extra=b'')")]
-pub fn job_keys(scenario: &PyScenario, seeds: Vec<u64>, extra: &[u8]) -> Vec<String> {
-    let keys = JobKeys::new(&scenario.inner, extra);
+#[pyo3(
+    signature = (scenario, seeds, extra=&[][..], essence=None),
+    text_signature = "(scenario, seeds, extra=b'', essence=None)"
+)]
+pub fn job_keys(
+    scenario: &PyScenario,
+    seeds: Vec<u64>,
+    extra: &[u8],
+    essence: Option<&[u8]>,
+) -> Vec<String> {
+    let keys = JobKeys::new(&scenario.inner, essence, extra);
     seeds.into_iter().map(|seed| keys.key(seed)).collect()
 }
 

@@ -5,14 +5,15 @@ use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 
 /// The keys of one scenario's runs: their common part is hashed once. A key is 32 hex digits, a hash of the scenario
-/// without its name, labels, seeds and expectations, the seed, the code of its algorithms and the version of the engine's results. Comments and
-/// white space change none.
+/// without its name, labels, seeds and expectations, the seed, the code of its algorithms and what the world's results depend on.
+/// Comments and white space change none.
 #[derive(Clone)]
 pub struct JobKeys(Sha256);
 
 impl JobKeys {
+    /// `essence` is what results of another world depend on, None that of the simulator: the version of the engine's results.
     /// `extra` is whatever else the runs depend on, such as the source of custom algorithms.
-    pub fn new(scenario: &Scenario, extra: &[u8]) -> Self {
+    pub fn new(scenario: &Scenario, essence: Option<&[u8]>, extra: &[u8]) -> Self {
         let question = scenario.clone().with(|question| {
             (question.name, question.seed, question.repeat) = (String::new(), 0, 1);
             question.expect.clear();
@@ -24,7 +25,8 @@ impl JobKeys {
         // The code of custom algorithms is in `extra`.
         let found = names.into_iter().filter_map(|name| cwnd_algorithms::find(name).ok());
         let codes: Vec<&str> = found.map(|algorithm| algorithm.code()).collect();
-        JobKeys(common(cwnd_engine::RESULTS_VERSION, &json, &codes, extra))
+        let simulator = cwnd_engine::RESULTS_VERSION.to_le_bytes();
+        JobKeys(common(essence.unwrap_or(&simulator), &json, &codes, extra))
     }
 
     pub fn key(&self, seed: u64) -> String {
@@ -34,10 +36,10 @@ impl JobKeys {
 }
 
 /// The hash of everything but the seed. Lengths keep neighbours apart.
-fn common(results_version: u32, scenario: &[u8], codes: &[&str], extra: &[u8]) -> Sha256 {
+fn common(essence: &[u8], scenario: &[u8], codes: &[&str], extra: &[u8]) -> Sha256 {
     let codes = codes.iter().map(|code| code.as_bytes());
-    let parts = [scenario, extra].into_iter().chain(codes);
-    let mut hash = Sha256::new_with_prefix(results_version.to_le_bytes());
+    let parts = [essence, scenario, extra].into_iter().chain(codes);
+    let mut hash = Sha256::new();
     for part in parts {
         hash.update((part.len() as u64).to_le_bytes());
         hash.update(part);
@@ -52,7 +54,7 @@ mod tests {
     fn key(texts: &[&str]) -> String {
         let codes: Vec<String> = texts.iter().map(|text| cwnd_algorithms::c_tokens(text)).collect();
         let codes: Vec<&str> = codes.iter().map(String::as_str).collect();
-        JobKeys(common(1, b"{}", &codes, b"")).key(1)
+        JobKeys(common(b"1", b"{}", &codes, b"")).key(1)
     }
 
     #[test]
@@ -79,13 +81,13 @@ mod tests {
     #[test]
     fn every_part_counts_and_none_runs_into_the_next() {
         let keys = [
-            common(1, b"{}", &[], b""),
-            common(2, b"{}", &[], b""),
-            common(1, b"{ }", &[], b""),
-            common(1, b"{}", &[], b"extra"),
-            common(1, b"{}", &["extra"], b""),
-            common(1, b"{}", &["ex", "tra"], b""),
-            common(1, b"", &[], b"{}"),
+            common(b"1", b"{}", &[], b""),
+            common(b"2", b"{}", &[], b""),
+            common(b"1", b"{ }", &[], b""),
+            common(b"1", b"{}", &[], b"extra"),
+            common(b"1", b"{}", &["extra"], b""),
+            common(b"1", b"{}", &["ex", "tra"], b""),
+            common(b"1", b"", &[], b"{}"),
         ]
         .map(|common| JobKeys(common).key(1));
         assert_eq!(keys.iter().collect::<BTreeSet<_>>().len(), keys.len());

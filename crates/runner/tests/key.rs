@@ -20,7 +20,7 @@ fn read(text: &str) -> Scenario {
 }
 
 fn key(text: &str) -> String {
-    JobKeys::new(&read(text), b"").key(7)
+    JobKeys::new(&read(text), None, b"").key(7)
 }
 
 #[test]
@@ -54,15 +54,26 @@ fn everything_else_changes_it() {
         assert_ne!(key(TEXT), key(&TEXT.replace(from, to)), "{to}");
     }
     let scenario = read(TEXT);
-    assert_ne!(JobKeys::new(&scenario, b"").key(7), JobKeys::new(&scenario, b"").key(8));
-    assert_ne!(JobKeys::new(&scenario, b"").key(7), JobKeys::new(&scenario, b"class Mine: ...").key(7));
+    assert_ne!(JobKeys::new(&scenario, None, b"").key(7), JobKeys::new(&scenario, None, b"").key(8));
+    assert_ne!(JobKeys::new(&scenario, None, b"").key(7), JobKeys::new(&scenario, None, b"class Mine: ...").key(7));
 }
 
 #[test]
 fn the_keys_of_many_seeds_are_those_of_each() {
     let scenario = read(TEXT);
-    let keys = JobKeys::new(&scenario, b"extra");
+    let keys = JobKeys::new(&scenario, None, b"extra");
     for seed in [0, 1, u64::MAX] {
-        assert_eq!(keys.key(seed), JobKeys::new(&scenario, b"extra").key(seed));
+        assert_eq!(keys.key(seed), JobKeys::new(&scenario, None, b"extra").key(seed));
     }
+}
+
+/// So a new version of the engine's results forgets no run of a kernel.
+#[test]
+fn the_essence_of_a_world_stands_in_for_the_engines_version() {
+    let scenario = read(TEXT);
+    let simulator = cwnd_engine::RESULTS_VERSION.to_le_bytes();
+    let key = |essence| JobKeys::new(&scenario, essence, b"").key(7);
+    assert_eq!(key(None), key(Some(&simulator)));
+    assert_ne!(key(None), key(Some(b"6.12")));
+    assert_ne!(key(Some(b"6.1")), key(Some(b"6.12")));
 }

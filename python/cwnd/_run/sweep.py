@@ -102,8 +102,8 @@ class Plan(NamedTuple):
     points: list[SweepPoint]
     seeds: list[range]
     classes: dict[str, type[CongestionControl]]
-    #: Inputs of the world's runs besides their scenario; empty for the simulator.
-    essence: bytes = b""
+    #: Inputs of the world's runs besides their scenario; None for the simulator.
+    essence: bytes | None = None
 
 
 @shows_progress(share_done)
@@ -375,7 +375,7 @@ def _keys(point: SweepPoint, seeds: Sequence[int], plan: Plan) -> list[str]:
     if plan.classes:
         used = sorted({flow["cca"]["name"] for flow in point.description["flows"]} & plan.classes.keys())
     codes = "\0".join(class_code(plan.classes[name]) for name in used).encode()
-    return _cwnd.job_keys(point.scenario, list(seeds), codes + plan.essence)
+    return _cwnd.job_keys(point.scenario, list(seeds), codes, plan.essence)
 
 
 def _until(
