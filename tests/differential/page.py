@@ -70,7 +70,8 @@ def page(scores: Sequence[Score], count: int, seed: int, release: str) -> str:
             ),
             "",
             "*Goodput per flow* and *completion time* are of each flow, the others of all together; *mean "
-            "queue* is that of the bottleneck, *marks* are those of all links.",
+            "queue* is that of the bottleneck, *marks* are those of all links, *lost* is what all links but "
+            "the way back drop or lose on the wire.",
             "",
             "## By feature",
             "",

@@ -98,11 +98,16 @@ def _values(runs: Sequence[_Run]) -> Values:
     def of_flows(column: Literal["goodput_mbps", "fct_ms"]) -> list[list[float | None]]:
         return [[run.flows[flow][column] for run in runs] for flow in range(len(runs[0].flows))]
 
-    def total(column: Literal["retransmitted_pkts", "lost_pkts", "timeouts"]) -> list[list[float | None]]:
+    def total(column: Literal["retransmitted_pkts", "timeouts"]) -> list[list[float | None]]:
         return [[sum(row[column] for row in run.flows) for run in runs]]
 
     def of_run(metric: str) -> list[list[float | None]]:
         return [[run.metrics[metric] for run in runs]]
+
+    # A kernel knows of a flow's losses only as far as DSACKs come back; links know them in both worlds.
+    # The way back loses ACKs.
+    def lost(run: _Run) -> int:
+        return sum(row["dropped_pkts"] + row["error_pkts"] for row in run.links if row["link"] != "reverse")
 
     queues = [[row for row in run.links if row["link"] == "bottleneck"] for run in runs]
     series: dict[str, list[list[float | None]]] = {
@@ -110,7 +115,7 @@ def _values(runs: Sequence[_Run]) -> Values:
         "goodput per flow": of_flows("goodput_mbps"),
         "mean RTT": of_run("mean_rtt_ms"),
         "retransmitted": total("retransmitted_pkts"),
-        "lost": total("lost_pkts"),
+        "lost": [[lost(run) for run in runs]],
         "mean queue": [[row["mean_queue_pkts"] for rows in queues for row in rows]],
         "timeouts": total("timeouts"),
         "marks": [[sum(row["marked_pkts"] for row in run.links) for run in runs]],

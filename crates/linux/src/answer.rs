@@ -14,8 +14,9 @@ const IDLE_MIN: f64 = 0.05;
 
 /// How far the path may be from what the scenario asks.
 const RATE_TOLERANCE: f64 = 0.01;
-/// Tolerance for the rate of a few packets, some of which a shaper may forward early.
-const RATE_TOLERANCE_OF_FEW: f64 = 0.03;
+/// Tolerance for the rate of a few packets: a shaper forwards the first and the last up to a quarter of a packet's time early or
+/// late.
+const RATE_TOLERANCE_OF_FEW: f64 = 0.06;
 const RTT_TOLERANCE: f64 = 0.01;
 /// The work of the kernel and of the wires for two short packets.
 const RTT_TOLERANCE_MS: f64 = 0.5;
