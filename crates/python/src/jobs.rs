@@ -18,12 +18,7 @@ const BATCH: Duration = Duration::from_millis(200);
     signature = (scenario, seeds, extra=&[][..], essence=None),
     text_signature = "(scenario, seeds, extra=b'', essence=None)"
 )]
-pub fn job_keys(
-    scenario: &PyScenario,
-    seeds: Vec<u64>,
-    extra: &[u8],
-    essence: Option<&[u8]>,
-) -> Vec<String> {
+pub fn job_keys(scenario: &PyScenario, seeds: Vec<u64>, extra: &[u8], essence: Option<&[u8]>) -> Vec<String> {
     let keys = JobKeys::new(&scenario.inner, essence, extra);
     seeds.into_iter().map(|seed| keys.key(seed)).collect()
 }

@@ -55,7 +55,10 @@ fn everything_else_changes_it() {
     }
     let scenario = read(TEXT);
     assert_ne!(JobKeys::new(&scenario, None, b"").key(7), JobKeys::new(&scenario, None, b"").key(8));
-    assert_ne!(JobKeys::new(&scenario, None, b"").key(7), JobKeys::new(&scenario, None, b"class Mine: ...").key(7));
+    assert_ne!(
+        JobKeys::new(&scenario, None, b"").key(7),
+        JobKeys::new(&scenario, None, b"class Mine: ...").key(7)
+    );
 }
 
 #[test]

@@ -39,6 +39,14 @@ impl<C: CongestionControl> Sender<'_, C> {
         self.takes_fast_acks() && reports_no_more && ack.next > self.una
     }
 
+    /// When the first segment was sent that an ACK of all before `next` newly acknowledges on the fast path. ACKs before it may
+    /// have been lost: then `echo_ns`, the time that it echoes, is that of a later one.
+    #[inline]
+    pub fn first_sent_ns(&self, next: u64, echo_ns: u64) -> u64 {
+        let covers_more = next > self.una + 1 && self.choices.times_causing_segment;
+        if covers_more { self.sent_times.of(self.una) } else { echo_ns }
+    }
+
     /// An ACK arrives at `now` that takes the fast path, and moves the left edge to `next`; the segment that caused it was
     /// sent once. The times are those of [`AckPacket`].
     #[inline(always)]

@@ -192,7 +192,10 @@ fn check(scenario: &Scenario, run: &Run) -> Result<(), TestCaseError> {
         let roundings = if scenario.clock == Clock::Ns2 { flow.path.len() + 1 } else { 0 };
         let mut roundings_ms = roundings as f64 * 1e-6;
         // Linux's timestamps, which alone time a retransmission, count milliseconds.
-        if flow.stack.profile == "linux" && flow.stack.timestamps && result.retransmitted_pkts > 0 {
+        if flow.stack.recovery.choices().times_causing_segment
+            && flow.stack.timestamps
+            && result.retransmitted_pkts > 0
+        {
             roundings_ms += 1.0;
         }
         prop_assert!(result.mean_rtt_ms.is_none_or(|rtt| rtt >= least_ms * (1.0 - 1e-9) - roundings_ms));

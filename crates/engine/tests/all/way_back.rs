@@ -149,6 +149,21 @@ fn a_slow_way_back_leaves_what_it_leaves_in_linux() {
     }
 }
 
+/// Where ACKs get lost, one reports many segments: Linux times the first of them, not the one that its timestamp names. In a
+/// guest srtt is 150.10 ms on average, and cwnd 240.6.
+#[test]
+fn an_ack_after_lost_ones_gives_the_rtt_of_the_first_segment_that_it_reports_as_in_linux() {
+    let run = answer_scenario(&read(
+        "duration = '12 s'\nwarmup = '2 s'\nsamples = 'off'\nstack = { profile = 'linux', handshake = 'first' }\n\
+         [dumbbell]\nrate = '20 Mbps'\ndelay = '10 ms'\nbuffer = 200\n\
+         [dumbbell.reverse]\nrate = '0.1 Mbps'\ndelay = '10 ms'\nbuffer = 20\n[[flows]]\ncca = 'reno'\n",
+    ));
+    let flow = &run.flows[0];
+    let rtt_ms = flow.mean_rtt_ms.expect("it has one");
+    assert!((rtt_ms / 150.10 - 1.0).abs() < 0.01 && flow.retransmitted_pkts == 0, "{rtt_ms} ms");
+    assert!((flow.mean_cwnd_pkts / 240.6 - 1.0).abs() < 0.01, "{}", flow.mean_cwnd_pkts);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
     #[test]

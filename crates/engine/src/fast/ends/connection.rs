@@ -189,7 +189,8 @@ impl<'a, C: CongestionControl> Connection<'a, C> {
         match ack {
             ArrivingAck::Cumulative { next, sent_ns } => {
                 if self.sender.is_on_fast_path() && next > self.sender.una() {
-                    self.take_fast_path(now, next, sent_ns, sent_ns, network);
+                    let first_sent_ns = self.sender.first_sent_ns(next, sent_ns);
+                    self.take_fast_path(now, next, sent_ns, first_sent_ns, network);
                 } else {
                     let ack = AckPacket {
                         next,
@@ -402,7 +403,11 @@ impl<'a, C: CongestionControl> Connection<'a, C> {
         network: &mut Network<T>,
     ) {
         if self.sender.takes_fast_path(ack) && carried.is_none_or(|blocks| blocks[0].is_empty()) {
-            self.take_fast_path(now, ack.next, ack.sent_ns, ack.echo_ns, network);
+            let first_sent_ns = match carried {
+                Some(_) => self.sender.first_sent_ns(ack.next, ack.echo_ns),
+                None => ack.echo_ns,
+            };
+            self.take_fast_path(now, ack.next, ack.sent_ns, first_sent_ns, network);
         } else {
             let blocks = carried.map_or(SackBlocks::All(&self.receiver), SackBlocks::Carried);
             self.sender.on_ack(now, ack, blocks);

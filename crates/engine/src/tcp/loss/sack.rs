@@ -39,11 +39,14 @@ impl<C: CongestionControl> Sender<'_, C> {
             repaired |= self.scoreboard.retrans_out < repairs;
         }
         let in_order = delivered;
+        // The first of the segments that the ACK reports newly, if it was sent once.
+        let mut first = if acked > 0 && !repaired { self.una } else { u64::MAX };
         self.una = ack.next;
         if let Some(seq) = ack.sacked.map(NonZeroU64::get)
             && self.scoreboard.sack(seq, self.una, self.nxt)
         {
             delivered += 1;
+            first = first.min(seq);
         }
         if self.scoreboard.forgotten_until > 0 {
             let sacked = self.scoreboard.sacked_out;
@@ -57,9 +60,10 @@ impl<C: CongestionControl> Sender<'_, C> {
             }
             self.driver.ack.delivered += self.scoreboard.sacked_out - sacked;
         } else if let SackBlocks::Carried(blocks) = blocks {
-            let mut first = u64::MAX;
-            delivered += self.sack_carried(blocks, &mut first);
-            late = (lost_edge..highest).contains(&first);
+            let mut sacked = u64::MAX;
+            delivered += self.sack_carried(blocks, &mut sacked);
+            late = (lost_edge..highest).contains(&sacked);
+            first = first.min(sacked);
         }
         if quirks.duplicates_restart_timer && acked == 0 {
             self.time_duplicate(now, ack.sent_ns);
@@ -107,7 +111,8 @@ impl<C: CongestionControl> Sender<'_, C> {
             }
         } else if delivered > 0 && !ack.retransmission || acked > 0 && self.timestamps {
             if self.choices.times_causing_segment {
-                self.note_rtt(now, now - ack.echo_ns);
+                let first_sent_ns = self.first_reported_ns(ack, first, lost_edge);
+                self.note_rtt(now, now - first_sent_ns);
                 self.note_segment_rtt(now - ack.sent_ns);
                 self.driver.on_rtt_sample();
             } else if SLOW_PATH && self.overlapped || acked > 0 && timeless {
@@ -161,6 +166,19 @@ impl<C: CongestionControl> Sender<'_, C> {
             if controls {
                 self.control(now);
             }
+        }
+    }
+
+    /// When the first segment was sent that `ack` newly reports. ACKs before it may have been lost, or have waited: then it
+    /// is not the one whose time the ACK echoes. Segments before `lost_edge` were sent again, and have the echo alone.
+    #[inline]
+    fn first_reported_ns(&self, ack: &AckPacket, first: u64, lost_edge: u64) -> u64 {
+        if first == u64::MAX || first < lost_edge {
+            ack.echo_ns
+        } else if first == ack.cause {
+            ack.sent_ns
+        } else {
+            self.sent_times.of(first)
         }
     }
 
