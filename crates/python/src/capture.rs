@@ -204,11 +204,13 @@ impl<W: Write> Recorder<'_, W> {
         if at != self.at {
             return;
         }
-        let made = if payload == 0 && tag.seq() == 0 {
+        // A SYN, or the ACK of its answer.
+        let of_handshake = payload == 0 && tag.seq() == 0;
+        let made = if of_handshake && !self.answered {
             self.syn(now_ns)
         } else {
             let marked = tag.has(cwnd_engine::net::CONGESTION);
-            let push = if payload < self.flow.payload_bytes { PSH } else { 0 };
+            let push = if !of_handshake && payload < self.flow.payload_bytes { PSH } else { 0 };
             let reduced = if tag.has(cwnd_engine::net::CWR) { CWR } else { 0 };
             Made {
                 seq: self.start_of(tag.seq()),
@@ -216,6 +218,7 @@ impl<W: Write> Recorder<'_, W> {
                 options: self.options(segment.sent_ns, self.echo_ms),
                 payload,
                 ecn: match self.flow.stack.ecn {
+                    _ if of_handshake => 0,
                     Ecn::Off => 0,
                     _ if marked => 3,
                     _ => 2,

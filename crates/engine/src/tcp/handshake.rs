@@ -1,6 +1,6 @@
 //! The beginning of a connection: a SYN alone, or a SYN with data.
 
-use crate::tcp::packet::AckPacket;
+use crate::tcp::packet::{AckPacket, LAST_OF_HANDSHAKE, Tag};
 use crate::tcp::sender::Sender;
 use crate::time::NEVER;
 use cwnd_algorithms::CongestionControl;
@@ -21,6 +21,16 @@ impl<C: CongestionControl> Sender<'_, C> {
         }
         self.driver.start();
         self.send_window = u64::from(self.cwnd());
+        self.answers_syn_ack = self.flow.stack.answers_syn_ack();
+    }
+
+    /// The ACK of the SYN-ACK is sent, before any data.
+    #[cold]
+    pub(super) fn answer_syn_ack(&mut self) -> Tag {
+        self.answers_syn_ack = false;
+        self.sent += 1;
+        self.note_slow_path(false);
+        LAST_OF_HANDSHAKE
     }
 
     /// Data went with the SYN: the algorithm begins when the first ACK arrives, or should.

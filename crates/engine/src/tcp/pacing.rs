@@ -17,7 +17,9 @@ impl<C: CongestionControl> Sender<'_, C> {
         let mss = u128::from(self.driver.ack.mss);
         let fq = self.paced_by_fq;
         let rate = if own_rate == 0 && fq { self.fq_rate() } else { own_rate };
-        let data_pkts = self.sent + 1 - u64::from(self.flow.stack.handshake != Handshake::Off);
+        let stack = &self.flow.stack;
+        let of_handshake = u64::from(stack.handshake != Handshake::Off) + u64::from(stack.answers_syn_ack());
+        let data_pkts = (self.sent + 1).saturating_sub(of_handshake);
         if rate == 0 || fq && data_pkts < UNPACED_PKTS {
             return;
         }

@@ -29,8 +29,11 @@ pub const RETRANSMISSION: u8 = 1;
 pub const CONGESTION: u8 = 2;
 /// The sender has reduced its window (RFC 3168).
 pub const CWR: u8 = 4;
-/// The first segment of a connection with a handshake; sent again, it is an ordinary one.
+/// The first segment of a connection with a handshake; sent again, it is an ordinary one. [`LAST_OF_HANDSHAKE`] has the flag, too.
 pub const SYN: u8 = 8;
+
+/// The ACK of a SYN-ACK (RFC 9293, 3.5). It has no payload, and no number of its own.
+pub const LAST_OF_HANDSHAKE: Tag = Tag(SYN as u64);
 
 const FLAG_BITS: u32 = 4;
 const SIZE_BITS: u32 = 17;
@@ -71,6 +74,12 @@ impl Tag {
     #[inline]
     pub fn bytes(self) -> u32 {
         ((self.0 & SIZE_MASK) >> FLAG_BITS) as u32
+    }
+
+    /// Returns true for the first segment, sent once and without a size yet, and for [`LAST_OF_HANDSHAKE`].
+    #[inline]
+    pub fn may_be_of_handshake(self) -> bool {
+        self.0 & !u64::from(SYN) == 0
     }
 
     /// Returns true if it equals `other`, whatever their sizes.

@@ -7,8 +7,7 @@ use crate::tcp::paws::Paws;
 use cwnd_scenario::{Ecn, Handshake, Stack};
 use std::num::NonZeroU64;
 
-/// Acknowledges cumulatively and selectively (RFC 2018): every ACK names the segment that caused it, and no
-/// ACK is lost, so the sender learns as much as from three SACK blocks.
+/// Acknowledges cumulatively and selectively (RFC 2018): every ACK names the segment that caused it.
 #[derive(Clone)]
 pub struct Receiver {
     /// The next segment expected in order.
@@ -297,6 +296,10 @@ impl Receiver {
     #[cold]
     fn accept_noting(&mut self, now: u64, segment: Segment) -> Option<AckPacket> {
         self.syn_pkts += u32::from(segment.tag.has(SYN));
+        if segment.tag.has(SYN) && segment.tag.seq() < self.next {
+            self.marked_pkts += u32::from(segment.tag.has(CONGESTION)); // the last packet of the handshake
+            return None;
+        }
         if !segment.tag.has(CONGESTION | CWR) && !self.last_marked {
             return self.acknowledge(now, segment, false);
         }

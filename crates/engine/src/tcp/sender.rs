@@ -63,6 +63,8 @@ pub struct Sender<'a, C> {
     pub(super) handshake: bool,
     /// Data went with the SYN, which has yet to be acknowledged: its RTT is not that of a segment.
     pub(super) overlapped: bool,
+    /// The SYN is acknowledged, and this has yet to be.
+    pub(super) answers_syn_ack: bool,
     /// The next new segment reports to the receiver that the window was reduced (RFC 3168, CWR).
     pub(super) report_reduction: bool,
     /// The algorithm gets RTTs in whole microseconds that are over.
@@ -158,6 +160,7 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
             probing: false,
             handshake: stack.handshake == Handshake::First,
             overlapped: stack.handshake == Handshake::Overlapped,
+            answers_syn_ack: false,
             report_reduction: false,
             timestamps: stack.timestamps,
             restart_at_one: stack.restart_at_one,
@@ -359,6 +362,9 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
 
     #[inline(always)]
     fn next<const SLOW_PATH: bool>(&mut self, now: u64) -> Option<Tag> {
+        if SLOW_PATH && self.answers_syn_ack && !self.closed {
+            return Some(self.answer_syn_ack());
+        }
         if self.closed || self.in_flight() >= self.send_window && !(SLOW_PATH && self.must_retransmit()) {
             if self.in_flight() >= u64::from(self.cwnd()) {
                 self.note_full_window();
@@ -504,14 +510,17 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
             self.on_non_sack(now, ack);
         }
         self.overlapped = false;
-        self.note_slow_path(self.is_timeless(ack));
+        self.note_slow_path(self.is_timeless(ack) || self.answers_syn_ack);
     }
 
     /// A segment as it is sent at `now`.
     #[inline(always)]
     pub fn packet(&self, now: u64, tag: Tag) -> Segment {
-        let is_first = tag == Tag::new(0, 0);
-        let tag = if is_first { self.first_tag() } else { tag.sized(self.segment_bytes(tag.seq())) };
+        let tag = if tag.may_be_of_handshake() {
+            self.first_tag()
+        } else {
+            tag.sized(self.segment_bytes(tag.seq()))
+        };
         Segment { tag, sent_ns: now }
     }
 
