@@ -17,10 +17,7 @@ impl<C: CongestionControl> Sender<'_, C> {
         let mss = u128::from(self.driver.ack.mss);
         let fq = self.paced_by_fq;
         let rate = if own_rate == 0 && fq { self.fq_rate() } else { own_rate };
-        let stack = &self.flow.stack;
-        let of_handshake = u64::from(stack.handshake != Handshake::Off) + u64::from(stack.answers_syn_ack());
-        let data_pkts = (self.sent + 1).saturating_sub(of_handshake);
-        if rate == 0 || fq && data_pkts < UNPACED_PKTS {
+        if rate == 0 || fq && self.data_pkts() < UNPACED_PKTS {
             return;
         }
         let mut gap_ns = u64::try_from(mss * 1_000_000_000 / rate).unwrap_or(u64::MAX);
@@ -29,6 +26,13 @@ impl<C: CongestionControl> Sender<'_, C> {
             gap_ns -= late_ns.min(gap_ns / 2);
         }
         self.paced_until_ns = now.saturating_add(gap_ns);
+    }
+
+    /// Segments with data so far, the one that leaves now among them.
+    fn data_pkts(&self) -> u64 {
+        let stack = &self.flow.stack;
+        let of_handshake = u64::from(stack.handshake != Handshake::Off) + u64::from(stack.answers_syn_ack());
+        (self.sent + 1).saturating_sub(of_handshake)
     }
 
     /// In bytes of payload per second; 0: no RTT is known.
