@@ -572,14 +572,6 @@ impl Scenario {
     }
 }
 
-impl Stack {
-    /// Returns true if the sender acknowledges the answer to its SYN before it sends data (RFC 9293, 3.5). The one-way senders of
-    /// ns-2 do not.
-    pub fn answers_syn_ack(&self) -> bool {
-        self.handshake == Handshake::First && self.profile == "linux"
-    }
-}
-
 impl Flow {
     /// On the wire: 65,535 bytes of an IP packet, and headers.
     pub const PACKET_BYTES_MAX: u32 = 131_071;

@@ -37,8 +37,8 @@ fn the_initial_window_opens_when_the_syn_is_acknowledged_at_once() {
     assert_eq!(sent, [1, 1, 10]);
 }
 
-/// Of four segments that follow the ACK of the SYN-ACK at once, a queue for two packets keeps one. The one-way senders of ns-2 send
-/// no such ACK.
+/// A queue for two packets keeps one of four segments that follow the ACK of the SYN-ACK at once. One-way senders of ns-2 send no such
+/// ACK.
 #[test]
 fn the_last_packet_of_a_handshake_takes_a_place_in_the_queue() {
     let lost = |profile: &str| {
