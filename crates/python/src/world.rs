@@ -67,7 +67,10 @@ mod inner {
         pub fn essence(&self) -> Vec<u8> {
             match self {
                 Inner::Guests { machine, algorithms, .. } => cwnd_linux::essence(machine, *algorithms),
-                Inner::Live(release) => format!("live {release}").into_bytes(),
+                // The emulator's network is the engine's.
+                Inner::Live(release) => {
+                    format!("live {release} {}", cwnd_engine::RESULTS_VERSION).into_bytes()
+                }
             }
         }
 

@@ -11,7 +11,8 @@ use std::collections::BTreeSet;
 pub struct JobKeys(Sha256);
 
 impl JobKeys {
-    /// `essence` is what results of another world depend on, None that of the simulator: the version of the engine's results.
+    /// `essence` is what results of another world depend on, the engine's version included where the engine has its network. None
+    /// is that of the simulator: the version of the engine's results.
     /// `extra` is whatever else the runs depend on, such as the source of custom algorithms.
     pub fn new(scenario: &Scenario, essence: Option<&[u8]>, extra: &[u8]) -> Self {
         let question = scenario.clone().with(|question| {

@@ -153,14 +153,26 @@ pub fn run_with(
 /// it is in the keys itself, and in the names of the rows.
 pub const RESULTS_VERSION: u32 = 6;
 
-/// The part of a key for everything that a run depends on besides its scenario and the engine: the stack, and this crate.
+/// The part of a key for everything that a run depends on besides its scenario: the stack, this crate, and the engine, which has the
+/// network and the TCP flows.
 pub fn essence(stack: Stack, crypto: Crypto) -> Vec<u8> {
-    format!("{} {} {RESULTS_VERSION}", stack.world(crypto), stack.version()).into_bytes()
+    let engine = cwnd_engine::RESULTS_VERSION;
+    format!("{} {} {RESULTS_VERSION} {engine}", stack.world(crypto), stack.version()).into_bytes()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The network of these worlds is the engine's, whose results may move alone.
+    #[test]
+    fn what_a_key_holds_ends_with_the_version_of_the_engines_results() {
+        for stack in Stack::ALL {
+            let essence = String::from_utf8(essence(stack, Crypto::Null)).unwrap();
+            let versions = format!(" {} {RESULTS_VERSION} {}", stack.version(), cwnd_engine::RESULTS_VERSION);
+            assert!(essence.ends_with(&versions), "{essence}");
+        }
+    }
 
     #[test]
     fn the_versions_are_those_that_are_built() {
