@@ -127,7 +127,7 @@ per = 0.01
         run = seed - 1
         assert [one[run] for one in found.series["goodput per flow"]] == flows["goodput_mbps"].to_list()
         assert found.series["retransmitted"][0][run] == flows["retransmitted_pkts"].sum() > 0
-        # Not those that the way back loses: they are ACKs.
+        # ACKs that the way back loses do not count.
         assert found.series["lost"][0][run] == flows["lost_pkts"].sum() > 0
         assert found.delivered_pkts[run] == flows["delivered_pkts"].to_list()
     assert [len(one) for one in found.series["completion time"]] == [0, 2, 0]

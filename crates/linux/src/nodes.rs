@@ -3,6 +3,7 @@
 use crate::way::{Way, wire_delay_ns};
 use cwnd_scenario::{Flow, Link, Pacing, Scenario};
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 /// Namespaces: a host for each sender, and one wherever links meet. Receivers are where their last link ends, or behind that
 /// node if their ACKs queue there: a kernel that drops a packet of its own, as no router does, lets the connection know.
@@ -71,8 +72,11 @@ impl Nodes {
             .collect();
         let mut nodes = Nodes { ends, wires, hosts, sinks: BTreeMap::new(), count };
         for (_, way) in scenario.flows.iter().zip(ways).filter(|(flow, _)| !flow.reverse_path.is_empty()) {
-            let (last, next) = (nodes.last(way), nodes.count);
-            nodes.count += usize::from(*nodes.sinks.entry(last).or_insert(next) == next);
+            let last = nodes.last(way);
+            if let Entry::Vacant(sink) = nodes.sinks.entry(last) {
+                sink.insert(nodes.count);
+                nodes.count += 1;
+            }
         }
         nodes
     }
