@@ -28,22 +28,22 @@
  * rtt_scaling = on multiplies alpha by RTTmin / 100 ms, held to [0.1, 2], but leaves it at 1 at
  * least, so that growth per second depends less on the RTT. Off by default; the others have it.
  *
- * variant = linux is the kernel's module, in milliseconds, 1/128 and whole alphas. What it
+ * variant = linux is the kernel's module, in ticks of 4 ms, 1/128 and whole alphas. What it
  * does otherwise:
  *  - RTT scaling, always. alpha is rounded down, but 1 at least; it is computed at a loss and
  *    again after each segment of growth. Delta restarts when the repair is over.
  *  - Growth: one segment once alpha times the segments acknowledged reach cwnd; the ACK that
  *    finds this does not count. In slow start, segments left over at ssthresh are forgotten.
  *  - RTTmax grows only in the open state and by 20 ms per sample; each event takes 5 % of its
- *    distance from RTTmin. RTT samples are rounded up to milliseconds.
- *  - beta is adapted only if RTTmin is above 10 ms and the last event did not find the bandwidth
+ *    distance from RTTmin. RTT samples are rounded up to ticks.
+ *  - beta is adapted only if RTTmin is above 12 ms and the last event did not find the bandwidth
  *    changed, nor was the first of all.
  *  - B is measured over cwnd - alpha segments and RTTmin at least, averaged with weight 1/4 once
  *    more than three RTTs have passed since the event, and its maximum taken. What is compared
  *    is 5 B(k+1) with 4 B(k) and 6 B(k). The maximum starts anew only within the three RTTs.
  *
- * variant = ns2 is Linux 2.6.22's, in ns-2.35: as linux, but RTT is the smoothed one, in whole
- * milliseconds, and only looked at in congestion avoidance; RTTmax only with ssthresh below 65535
+ * variant = ns2 is Linux 2.6.22's, in ns-2.35: as linux, but in ticks of 1 ms; RTT is the smoothed one,
+ * rounded down, and only looked at in congestion avoidance; RTTmax only with ssthresh below 65535
  * and more than three RTTs after an event; any return to the open state restarts Delta and the
  * count for B; slow start includes cwnd == ssthresh.
  *
@@ -55,6 +55,7 @@
 #include "cc.h"
 #include "parts/fixed.h"
 #include "parts/slow_start.h"
+#include "parts/ticks.h"
 
 #define htcp_PARAMS(P)                                                                 \
 	P(delta_l, 1000, 1000, 0, 100000, "",                                          \
@@ -100,8 +101,8 @@ struct htcp_paper {
 };
 
 struct htcp_kernel {
-	u64 event_ms;        /* where Delta starts */
-	u64 before_event_ms; /* what undo brings back, if can_undo: Delta's start, */
+	u64 event_tick;        /* where Delta starts */
+	u64 before_event_tick; /* what undo brings back, if can_undo: Delta's start, */
 	u32 before_rtt_max;  /* RTTmax */
 	u32 before_rate;     /* and last_rate */
 	u32 can_undo;        /* an event has been answered and is not over */
@@ -109,13 +110,13 @@ struct htcp_kernel {
 	u32 beta;            /* in 1/128 */
 	u32 adapt;           /* the event before allows adaptive backoff */
 	u32 acked;           /* segments that the next ACK counts for */
-	u32 rtt_min;         /* RTTmin, in ms; 0: none yet */
-	u32 rtt_max;         /* RTTmax, in ms; 0: none yet */
+	u32 rtt_min;         /* RTTmin, in ticks; 0: none yet */
+	u32 rtt_max;         /* RTTmax, in ticks; 0: none yet */
 	u32 rate;            /* B, averaged, in segments/s */
 	u32 max_rate;        /* the largest since the event */
 	u32 last_rate;       /* max_rate at the last event */
 	u32 counted;         /* segments counted for the next B */
-	u64 counted_ms;      /* since when */
+	u64 counted_tick;    /* since when */
 };
 
 struct htcp {
@@ -203,18 +204,18 @@ static inline u32 htcp_paper_ssthresh(struct htcp_paper *ca, const struct htcp_p
 }
 
 /* alpha of the event's age; also after beta has changed. */
-static inline void htcp_kernel_alpha(struct htcp_kernel *ca, u64 now_ms)
+static inline void htcp_kernel_alpha(struct htcp_kernel *ca, u64 now, u32 is_ns2)
 {
-	u64 age = now_ms - ca->event_ms, factor = 1;
+	u64 age = now - ca->event_tick, hz = ticks_of(1000000, is_ns2), factor = 1;
 
 	age = age < 0xffffffff ? age : 0xffffffff;
-	if (age > 1000) {
-		age -= 1000;
-		factor += (10 * age + (age / 2) * (age / 2) / 1000) / 1000;
+	if (age > hz) {
+		age -= hz;
+		factor += (10 * age + (age / 2) * (age / 2) / hz) / hz;
 	}
 	if (ca->rtt_min) {
 		/* 100 ms / RTTmin in 1/8 */
-		u32 scale = cc_min(cc_max(800 / ca->rtt_min, 4), 80);
+		u32 scale = cc_min(cc_max((u32)hz * 8 / 10 / ca->rtt_min, 4), 80);
 
 		factor = (factor << 3) / scale;
 		factor = factor ? factor : 1;
@@ -224,38 +225,39 @@ static inline void htcp_kernel_alpha(struct htcp_kernel *ca, u64 now_ms)
 }
 
 /* Have more than three RTTs passed since the event? */
-static inline u32 htcp_kernel_settled(const struct htcp_kernel *ca, u64 now_ms)
+static inline u32 htcp_kernel_settled(const struct htcp_kernel *ca, u64 now)
 {
-	return now_ms - ca->event_ms >= 4 * (u64)cc_max(ca->rtt_min, 1);
+	return now - ca->event_tick >= 4 * (u64)cc_max(ca->rtt_min, 1);
 }
 
-static inline void htcp_kernel_rtt(struct htcp_kernel *ca, const struct cc_ack *a, u32 rtt, u32 to_max)
+static inline void htcp_kernel_rtt(struct htcp_kernel *ca, const struct cc_ack *a, u32 rtt, u32 to_max,
+				   u32 is_ns2)
 {
 	if (ca->rtt_min > rtt || !ca->rtt_min)
 		ca->rtt_min = rtt;
 	if (a->state != CC_OPEN || !to_max)
 		return;
 	ca->rtt_max = cc_max(ca->rtt_max, ca->rtt_min);
-	if (ca->rtt_max < rtt && rtt <= ca->rtt_max + 20)
+	if (ca->rtt_max < rtt && rtt <= ca->rtt_max + ticks_of(20000, is_ns2))
 		ca->rtt_max = rtt;
 }
 
 static inline void htcp_kernel_throughput(struct htcp_kernel *ca, const struct cc_window *w,
-					  const struct cc_ack *a)
+					  const struct cc_ack *a, u32 is_ns2)
 {
-	u64 now = a->now_us / 1000, took = now - ca->counted_ms, rate;
+	u64 now = ticks_of(a->now_us, is_ns2), took = now - ca->counted_tick, rate;
 	u32 less = cc_max(ca->alpha >> 7, 1);
 
 	if (a->state > CC_DISORDER) {
 		ca->counted = 0;
-		ca->counted_ms = now;
+		ca->counted_tick = now;
 		return;
 	}
 	rate = (u64)ca->counted + a->acked;
 	ca->counted = rate < 0xffffffff ? (u32)rate : 0xffffffff;
 	if (w->cwnd < less || ca->counted < w->cwnd - less || !ca->rtt_min || took < ca->rtt_min)
 		return;
-	rate = (u64)ca->counted * 1000 / took;
+	rate = ca->counted * ticks_of(1000000, is_ns2) / took;
 	rate = rate < 0xffffffff ? rate : 0xffffffff;
 	if (!htcp_kernel_settled(ca, now)) {
 		ca->max_rate = ca->rate = (u32)rate;
@@ -264,7 +266,7 @@ static inline void htcp_kernel_throughput(struct htcp_kernel *ca, const struct c
 		ca->max_rate = cc_max(ca->max_rate, ca->rate);
 	}
 	ca->counted = 0;
-	ca->counted_ms = now;
+	ca->counted_tick = now;
 }
 
 static inline void htcp_kernel_pkts_acked(struct htcp_kernel *ca, const struct htcp_params *p,
@@ -273,24 +275,25 @@ static inline void htcp_kernel_pkts_acked(struct htcp_kernel *ca, const struct h
 	if (a->state == CC_OPEN)
 		ca->acked = a->acked;
 	if (a->rtt_us && p->variant == HTCP_LINUX)
-		htcp_kernel_rtt(ca, a, a->rtt_us / 1000 + !!(a->rtt_us % 1000), 1);
-	htcp_kernel_throughput(ca, w, a);
+		htcp_kernel_rtt(ca, a, ticks_round_up(a->rtt_us, 0), 1, 0);
+	htcp_kernel_throughput(ca, w, a, p->variant == HTCP_NS2);
 }
 
 static inline void htcp_kernel_cong_avoid(struct htcp_kernel *ca, const struct htcp_params *p,
 					  struct cc_window *w, const struct cc_ack *a, u32 acked)
 {
-	u64 now = a->now_us / 1000;
+	u32 is_ns2 = p->variant == HTCP_NS2;
+	u64 now = ticks_of(a->now_us, is_ns2);
 
 	if (!a->rtt_us)
 		htcp_kernel_pkts_acked(ca, p, w, a);
 	if (!cc_cwnd_limited(a))
 		return;
-	if (p->variant == HTCP_NS2) {
+	if (is_ns2) {
 		if (cc_slow_start_ns2(w))
 			return;
-		htcp_kernel_rtt(ca, a, a->srtt_us / 1000,
-				w->ssthresh < 65535 && htcp_kernel_settled(ca, now));
+		htcp_kernel_rtt(ca, a, (u32)ticks_of(a->srtt_us, 1),
+				w->ssthresh < 65535 && htcp_kernel_settled(ca, now), 1);
 	} else if (cc_in_slow_start(w)) {
 		cc_slow_start(w, acked);
 		return;
@@ -298,14 +301,14 @@ static inline void htcp_kernel_cong_avoid(struct htcp_kernel *ca, const struct h
 	if ((u64)w->cwnd_cnt * ca->alpha >> 7 >= w->cwnd) {
 		cc_grow(w, 1);
 		w->cwnd_cnt = 0;
-		htcp_kernel_alpha(ca, now);
+		htcp_kernel_alpha(ca, now, is_ns2);
 	} else {
 		w->cwnd_cnt += ca->acked;
 	}
 	ca->acked = 1;
 }
 
-static inline void htcp_kernel_beta(struct htcp_kernel *ca)
+static inline void htcp_kernel_beta(struct htcp_kernel *ca, u32 is_ns2)
 {
 	u64 rate = 5 * (u64)ca->max_rate, last = ca->last_rate;
 
@@ -313,7 +316,7 @@ static inline void htcp_kernel_beta(struct htcp_kernel *ca)
 	ca->beta = 64;
 	if (rate < 4 * last || rate > 6 * last) {
 		ca->adapt = 0;
-	} else if (ca->adapt && ca->rtt_min > 10 && ca->rtt_max) {
+	} else if (ca->adapt && ca->rtt_min > ticks_round_up(10000, is_ns2) && ca->rtt_max) {
 		u32 beta = (u32)(((u64)ca->rtt_min << 7) / ca->rtt_max);
 
 		ca->beta = cc_min(cc_max(beta, 64), 102);
@@ -323,30 +326,32 @@ static inline void htcp_kernel_beta(struct htcp_kernel *ca)
 }
 
 static inline u32 htcp_kernel_ssthresh(struct htcp_kernel *ca, const struct cc_window *w,
-				       const struct cc_ack *a)
+				       const struct cc_ack *a, u32 is_ns2)
 {
-	htcp_kernel_beta(ca);
-	htcp_kernel_alpha(ca, a->now_us / 1000);
+	htcp_kernel_beta(ca, is_ns2);
+	htcp_kernel_alpha(ca, ticks_of(a->now_us, is_ns2), is_ns2);
 	if (ca->rtt_min && ca->rtt_max > ca->rtt_min)
 		ca->rtt_max = ca->rtt_min + cc_part(ca->rtt_max - ca->rtt_min, 95, 100);
 	return cc_max(cc_part(w->cwnd, ca->beta, 128), 2);
 }
 
 static inline void htcp_kernel_set_state(struct htcp_kernel *ca, const struct htcp_params *p,
-					 u64 now_ms, u8 state)
+					 const struct cc_ack *a, u8 state)
 {
+	u64 now = ticks_of(a->now_us, p->variant == HTCP_NS2);
+
 	if (state >= CC_CWR) {
-		ca->before_event_ms = ca->event_ms;
+		ca->before_event_tick = ca->event_tick;
 		ca->before_rtt_max = ca->rtt_max;
 		ca->before_rate = ca->last_rate;
 		ca->can_undo = 1;
-		ca->event_ms = now_ms;
+		ca->event_tick = now;
 	} else if (state == CC_OPEN && (ca->can_undo || p->variant == HTCP_NS2)) {
 		ca->can_undo = 0;
-		ca->event_ms = now_ms;
+		ca->event_tick = now;
 		if (p->variant == HTCP_NS2) {
 			ca->counted = 0;
-			ca->counted_ms = now_ms;
+			ca->counted_tick = now;
 		}
 	}
 }
@@ -360,7 +365,7 @@ static inline void htcp_init(struct htcp *ca, const struct htcp_params *p, struc
 		ca->paper.beta = HTCP_SCALE / 2;
 		htcp_start_round(&ca->paper, a);
 	} else {
-		ca->kernel.event_ms = a->now_us / 1000;
+		ca->kernel.event_tick = ticks_of(a->now_us, p->variant == HTCP_NS2);
 		ca->kernel.alpha = 128;
 		ca->kernel.beta = 64;
 		ca->kernel.acked = 1;
@@ -399,7 +404,7 @@ static inline u32 htcp_ssthresh(struct htcp *ca, const struct htcp_params *p, st
 {
 	if (p->variant == HTCP_SPEC)
 		return htcp_paper_ssthresh(&ca->paper, p, w, a);
-	return htcp_kernel_ssthresh(&ca->kernel, w, a);
+	return htcp_kernel_ssthresh(&ca->kernel, w, a, p->variant == HTCP_NS2);
 }
 
 static inline void htcp_set_state(struct htcp *ca, const struct htcp_params *p,
@@ -407,7 +412,7 @@ static inline void htcp_set_state(struct htcp *ca, const struct htcp_params *p,
 {
 	(void)w;
 	if (p->variant != HTCP_SPEC)
-		htcp_kernel_set_state(&ca->kernel, p, a->now_us / 1000, state);
+		htcp_kernel_set_state(&ca->kernel, p, a, state);
 	slow_start_set_state(&ca->hystart, p->slow_start, a, state);
 }
 
@@ -427,7 +432,7 @@ static inline u32 htcp_undo_cwnd(struct htcp *ca, const struct htcp_params *p,
 		ca->paper.event_us = ca->paper.before_event_us;
 		ca->paper.event_rate = ca->paper.before_rate;
 	} else if (ca->kernel.can_undo) {
-		ca->kernel.event_ms = ca->kernel.before_event_ms;
+		ca->kernel.event_tick = ca->kernel.before_event_tick;
 		ca->kernel.rtt_max = ca->kernel.before_rtt_max;
 		ca->kernel.last_rate = ca->kernel.before_rate;
 		ca->kernel.can_undo = 0;

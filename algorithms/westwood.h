@@ -21,15 +21,16 @@
  * in recovery without an RTT sample counts with the next.
  *
  * variant = linux is the kernel's (estimate, alpha and tau have no effect). Otherwise:
- *  - A sample is bytes per millisecond over more than the last RTT and more than 50 ms, and takes
+ *  - A sample is bytes per tick of 4 ms over more than the last RTT and more than 48 ms, and takes
  *    in what arrived before the ACK that ends it. Two filters follow each other, each with an
  *    alpha of 7/8. The first sample fills both. All is rounded down, RTTs are rounded up to
- *    milliseconds and count from the ACK after their own. The first ACK does not count.
+ *    ticks and count from the ACK after their own. The first ACK does not count.
  *  - A loss halves the window; when the repair is done, cwnd = ssthresh = BWE RTTmin, which may
  *    be more than cwnd. A timeout sets ssthresh to it, and RTTmin to the last RTT.
  *
  * variant = ns2 is that of Linux 2.6.22 as ns-2.35 runs it, which calls no hook at the end of
  * a repair and none for RTTmin at a timeout. Different from linux:
+ *  - A tick is 1 ms, and a sample is over more than 50 ms.
  *  - A loss sets ssthresh to half of cwnd, and cwnd to BWE RTTmin at once, which may be more: cwnd
  *    then stays above ssthresh, in avoidance. Otherwise it grows to ssthresh as in slow start.
  *  - An RTT is the smoothed one, rounded down to milliseconds, as an ACK that moves the left edge
@@ -44,6 +45,7 @@
 #include "cc.h"
 #include "parts/fixed.h"
 #include "parts/slow_start.h"
+#include "parts/ticks.h"
 
 #define westwood_PARAMS(P)                                                             \
 	P(estimate, 0, 1, 0, 1, "plus|original",                                       \
@@ -64,13 +66,13 @@ enum westwood_estimate { WESTWOOD_PLUS, WESTWOOD_ORIGINAL };
 enum westwood_variant { WESTWOOD_SPEC, WESTWOOD_LINUX, WESTWOOD_NS2 };
 
 struct westwood {
-	u64 bwe;       /* BWE, in 2^-32 segments/us (paper) or bytes/ms; 0: no sample yet */
+	u64 bwe;       /* BWE, in 2^-32 segments/us (paper) or bytes/tick; 0: no sample yet */
 	u64 before;    /* original: the last b_k; linux: what the first filter gives */
 	u64 start_us;  /* when the current sample began */
 	u64 delivered; /* segments delivered then; linux: until the last ACK */
 	u64 bytes;     /* linux: bytes acknowledged since the sample began */
-	u32 rtt_ms;    /* linux: the last RTT */
-	u32 min_ms;    /* linux: RTTmin */
+	u32 rtt_ticks; /* linux: the last RTT */
+	u32 min_ticks; /* linux: RTTmin */
 	u32 started;   /* an ACK has come */
 	u32 forget;    /* linux: the last RTT is to be RTTmin */
 	u64 sent_us;   /* ns2: when the segment was sent that moved the left edge last */
@@ -130,11 +132,11 @@ static inline void westwood_paper_sample(struct westwood *ca, const struct westw
 }
 
 /* The module's clock; what the ACK itself brings counts for the next sample. */
-static inline void westwood_module_sample(struct westwood *ca, const struct cc_ack *a)
+static inline void westwood_module_sample(struct westwood *ca, const struct cc_ack *a, u32 is_ns2)
 {
-	u64 delta = a->now_us / 1000 - ca->start_us / 1000;
+	u64 delta = ticks_of(a->now_us, is_ns2) - ticks_of(ca->start_us, is_ns2);
 
-	if (delta > cc_max(ca->rtt_ms, 50)) {
+	if (delta > cc_max(ca->rtt_ticks, (u32)ticks_of(50000, is_ns2))) {
 		u64 sample = ca->bytes / delta;
 
 		if (!ca->before && !ca->bwe) {
@@ -147,7 +149,7 @@ static inline void westwood_module_sample(struct westwood *ca, const struct cc_a
 		ca->bytes = 0;
 		ca->start_us = a->now_us;
 	}
-	ca->min_ms = ca->forget ? ca->rtt_ms : cc_min(ca->min_ms, ca->rtt_ms);
+	ca->min_ticks = ca->forget ? ca->rtt_ticks : cc_min(ca->min_ticks, ca->rtt_ticks);
 	ca->forget = 0;
 }
 
@@ -156,7 +158,7 @@ static inline void westwood_linux_sample(struct westwood *ca, const struct cc_ac
 {
 	if (ca->started && a->delivered == ca->delivered)
 		return;
-	westwood_module_sample(ca, a);
+	westwood_module_sample(ca, a, 0);
 	if (ca->started)
 		ca->bytes += (u64)cc_since(a->delivered, ca->delivered) * a->mss;
 	ca->started = 1;
@@ -185,8 +187,8 @@ static inline void westwood_ns2_ack(struct westwood *ca, const struct cc_ack *a)
 	ms = cc_max((u32)((a->now_us - ca->sent_us + 500) / 1000), 1);
 	ca->srtt8_ms = ca->srtt8_ms ? ca->srtt8_ms - (ca->srtt8_ms >> 3) + ms : ms << 3;
 	if (segments)
-		ca->rtt_ms = ca->srtt8_ms >> 3;
-	westwood_module_sample(ca, a);
+		ca->rtt_ticks = ca->srtt8_ms >> 3;
+	westwood_module_sample(ca, a, 1);
 	ca->acked += segments;
 	if (!segments) {
 		ca->ahead++;
@@ -230,7 +232,7 @@ static inline u32 westwood_linux_window(const struct westwood *ca, const struct 
 					const struct cc_ack *a)
 {
 	u64 bwe = ca->bwe < 1ULL << 40 ? ca->bwe : 1ULL << 40;
-	u64 window = bwe * ca->min_ms / cc_max(a->mss, 1);
+	u64 window = bwe * ca->min_ticks / cc_max(a->mss, 1);
 
 	window = window < w->cwnd_clamp ? window : w->cwnd_clamp;
 	return cc_max((u32)window, 2);
@@ -242,8 +244,8 @@ static inline void westwood_init(struct westwood *ca, const struct westwood_para
 	(void)w;
 	ca->start_us = a->now_us;
 	ca->delivered = a->delivered;
-	ca->rtt_ms = 20000;
-	ca->min_ms = 20000;
+	ca->rtt_ticks = (u32)ticks_of(20000000, p->variant == WESTWOOD_NS2);
+	ca->min_ticks = ca->rtt_ticks;
 	ca->forget = 1;
 	slow_start_init(&ca->hystart, p->slow_start, a);
 }
@@ -258,7 +260,7 @@ static inline void westwood_pkts_acked(struct westwood *ca, const struct westwoo
 		return;
 	}
 	westwood_sample(ca, p, a);
-	ca->rtt_ms = (u32)(((u64)a->rtt_us + 999) / 1000);
+	ca->rtt_ticks = ticks_round_up(a->rtt_us, 0);
 }
 
 static inline void westwood_cong_avoid(struct westwood *ca, const struct westwood_params *p,

@@ -97,7 +97,12 @@ MUTANTS = (
         "		sample = (segments << 32) / delta / 2;",
         "half of the rate",
     ),
-    Mutant("westwood", "	ca->rtt_ms = 20000;", "	ca->rtt_ms = 1;", "begins with an RTT of 1 ms"),
+    Mutant(
+        "westwood",
+        "	ca->min_ticks = ca->rtt_ticks;",
+        "	ca->min_ticks = ca->rtt_ticks = 1;",
+        "begins with an RTT of one tick",
+    ),
     Mutant("veno", _VENO_CUT, _VENO_CUT.replace("w->cwnd / 2", "w->cwnd"), "no reduction if congested"),
     Mutant("veno", _VENO_CUT, _VENO_CUT.replace(", p->loss, 1000", ", 200, 1000"), "cut to a fifth"),
     Mutant("veno", _VENO_GROWTH, _VENO_GROWTH.replace("* 2 :", "* 64 :"), "hardly grows if congested"),

@@ -61,19 +61,20 @@ class Htcp(Model):
 
 
 class Linux(Model):
-    """The kernel's module as htcp.h describes it: milliseconds, 1/128."""
+    """The kernel's module as htcp.h describes it: ticks, 1/128."""
 
-    smooth = False
+    smooth, tick_us = False, 4000
 
     def start(self, s):
-        self.event = self.since = s.now // 1000
+        self.hz = 1_000_000 // self.tick_us
+        self.event = self.since = s.now // self.tick_us
         self.since = 0
         self.alpha, self.beta, self.adapt = Fraction(1), Fraction(1, 2), False
         self.low = self.high = self.rate = self.best = self.last = 0
         self.count, self.credit, self.step = 0, 0, 1
 
     def age(self, s):
-        return s.now // 1000 - self.event
+        return s.now // self.tick_us - self.event
 
     def settled(self, s):
         return self.age(s) // max(self.low, 1) > 3
@@ -82,31 +83,31 @@ class Linux(Model):
         self.low = min(self.low or rtt, rtt)
         if s.state == OPEN and high:
             self.high = max(self.high, self.low)
-            if rtt <= self.high + 20:
+            if rtt <= self.high + 20_000 // self.tick_us:
                 self.high = max(self.high, rtt)
 
     def sample(self, s):
         if s.state == OPEN:
             self.step = s.acked
         if not self.smooth:
-            self.look(s, ceil(s.rtt / 1000), True)
-        now = s.now // 1000
+            self.look(s, ceil(s.rtt / self.tick_us), True)
+        now = s.now // self.tick_us
         if s.state >= RECOVERY:
             self.count, self.since = 0, now
             return
         self.count += s.acked
         if self.count < s.cwnd - max(floor(self.alpha), 1) or not self.low or now - self.since < self.low:
             return
-        rate = self.count * 1000 // (now - self.since)
+        rate = self.count * self.hz // (now - self.since)
         self.rate = (3 * self.rate + rate) // 4 if self.settled(s) else rate
         self.best = max(self.best, self.rate) if self.settled(s) else rate
         self.count, self.since = 0, now
 
     def set_alpha(self, s):
-        d = self.age(s) - 1000
-        alpha = 1 if d <= 0 else 1 + (10 * d + (d // 2) ** 2 // 1000) // 1000
+        d = self.age(s) - self.hz
+        alpha = 1 if d <= 0 else 1 + (10 * d + (d // 2) ** 2 // self.hz) // self.hz
         if self.low:
-            scale = min(max(800 // self.low, 4), 80)
+            scale = min(max(self.hz * 8 // 10 // self.low, 4), 80)
             alpha = max(8 * alpha // scale, 1)
         self.alpha = 2 * alpha * (1 - self.beta)
 
@@ -122,7 +123,7 @@ class Linux(Model):
 
     def avoid(self, s, acked):
         if self.smooth:
-            self.look(s, s.rtt // 1000, s.ssthresh < 65535 and self.settled(s))
+            self.look(s, s.rtt // self.tick_us, s.ssthresh < 65535 and self.settled(s))
         if floor(self.credit * self.alpha) >= s.cwnd:
             s.cwnd += 1
             self.credit = 0
@@ -135,22 +136,22 @@ class Linux(Model):
         self.credit = 0
         steady = 4 * self.last <= 5 * self.best <= 6 * self.last
         self.last, self.beta = self.best, Fraction(1, 2)
-        if steady and self.adapt and self.low > 10 and self.high:
+        if steady and self.adapt and self.low > ceil(10_000 / self.tick_us) and self.high:
             ratio = Fraction(self.low * 128 // self.high, 128)
             self.beta = min(max(ratio, self.beta), Fraction(102, 128))
         self.adapt = steady
         self.set_alpha(s)
         if self.low and self.high > self.low:
             self.high = self.low + (self.high - self.low) * 95 // 100
-        self.event = s.now // 1000
+        self.event = s.now // self.tick_us
         return max(floor(s.cwnd * self.beta), 2)
 
 
 class Ns2(Linux):
-    smooth = True
+    smooth, tick_us = True, 1000
 
     def repaired(self, s):
-        self.count, self.since = 0, s.now // 1000
+        self.count, self.since = 0, s.now // self.tick_us
 
 
 def common(model, **params):

@@ -56,23 +56,24 @@ class Westwood(Model):
 
 
 class WestwoodLinux(Westwood):
-    """As westwood.h describes the kernel: bytes per millisecond, two filters."""
+    """As westwood.h describes the kernel: bytes per tick, two filters."""
 
-    rtt = least = 20000
+    tick_us = 4000
     bytes, filters, seen, fresh = 0, None, None, True
 
     def start(self, s):
-        self.began, self.counted = s.now // 1000, 0
+        self.rtt = self.least = 20_000_000 // self.tick_us
+        self.began, self.counted = s.now // self.tick_us, 0
 
     def sample(self, s):
         self.estimate(s)
-        self.rtt = math.ceil(Fraction(s.rtt, 1000))
+        self.rtt = math.ceil(Fraction(s.rtt, self.tick_us))
 
     def estimate(self, s):
         if self.seen == s.now:
             return
-        now, first = s.now // 1000, self.seen is None
-        if now - self.began > max(self.rtt, 50):
+        now, first = s.now // self.tick_us, self.seen is None
+        if now - self.began > max(self.rtt, 50_000 // self.tick_us):
             rate = self.bytes // (now - self.began)
             if not self.filters or self.filters == [0, 0]:
                 self.filters = [rate, rate]
@@ -103,10 +104,11 @@ class WestwoodLinux(Westwood):
 class WestwoodNs2(WestwoodLinux):
     """Reno by segments acknowledged; after a loss cwnd is what the path carried, ssthresh half."""
 
+    tick_us = 1000
     arrived = eighths = 0
 
     def start(self, s):
-        self.began = s.now // 1000
+        super().start(s)
 
     def sample(self, s):
         """The smoothed RTT is known first; what the ACK brings counts for the next sample."""
