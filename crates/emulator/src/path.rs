@@ -58,7 +58,7 @@ impl<'a> Emulator<'a> {
         Emulator {
             scenario,
             shared,
-            links: scenario.links.iter().map(|link| EmulatedLink::new(link, seed)).collect(),
+            links: (0..scenario.links.len() as u32).map(|id| EmulatedLink::new(scenario, id, seed)).collect(),
             delays_ns: scenario.links.iter().map(|link| link.least_delay_ns()).collect(),
             bottleneck: (0..scenario.links.len()).find(is_slowest).expect("a link of the scenario"),
             pool: Pool::new(mtu),

@@ -11,8 +11,6 @@ const INSTRUCTIONS_PER_PACKET: f64 = 27_000.0;
 const INSTRUCTIONS_PER_LINK: f64 = 6_000.0;
 /// The share of the processor's time that a plan may take.
 const BUSY_MAX: f64 = 0.6;
-/// A segment in the kernel's memory, with what describes it.
-const SEGMENT_BYTES: u64 = 3_000;
 /// Hybla's growth in slow start is for an RTT of this length Reno's (its reference RTT).
 const HYBLA_RTT_NS: u64 = 25_000_000;
 
@@ -22,17 +20,15 @@ fn window_bytes(scenario: &Scenario, index: usize, way: &Way) -> u64 {
     let rtt_ns = way.rtt_ns();
     let links = way.links.iter().map(|&link| &scenario.links[link]);
     let rate_bps = links.clone().map(|link| link.rate_bps).min().unwrap_or(0);
-    let packet = u64::from(packet_bytes(flow));
-    let in_flight_pkts = (rate_bps as f64 * rtt_ns as f64 / 8e9 / packet as f64) as u64;
+    let packet = packet_bytes(flow);
+    let in_flight_pkts = (rate_bps as f64 * rtt_ns as f64 / 8e9 / f64::from(packet)) as u64;
     let queued_pkts: u64 = links
-        .map(|link| match (link.buffer_bytes, link.buffer_pkts) {
-            (Some(bytes), _) => bytes / packet,
-            (None, Some(pkts)) => pkts.into(),
-            (None, None) => 10 * in_flight_pkts + 10_000,
+        .map(|link| {
+            let limit_pkts = receive_memory::queued_pkts(link, packet);
+            limit_pkts.unwrap_or_else(|| receive_memory::queued_without_limit_pkts(in_flight_pkts))
         })
         .sum();
-    // Slow start ends at twice what fits, and less than that share of a buffer is offered as a window.
-    3 * (in_flight_pkts + queued_pkts + 100) * SEGMENT_BYTES
+    receive_memory::for_path_bytes(in_flight_pkts, queued_pkts)
 }
 
 fn memory_for_quick_acks_bytes(flow: &Flow) -> u64 {

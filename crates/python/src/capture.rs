@@ -99,6 +99,8 @@ struct Recorder<'a, W: Write> {
     flow: &'a Flow,
     number: u32,
     port: u16,
+    /// The scale and the field of the receiver's window.
+    window: (u8, u16),
     /// By which all times are later, so that the first handshake has one.
     shift_ns: u64,
     /// First byte of each segment that was sent, and the end of the last.
@@ -109,10 +111,10 @@ struct Recorder<'a, W: Write> {
     echo_ms: u32,
 }
 
-/// The scale and the field of the receiver's window.
-fn window(flow: &Flow) -> (u8, u16) {
-    let Some(pkts) = flow.stack.receive_window_pkts else { return (SCALE_MAX, u16::MAX) };
-    let bytes = u64::from(pkts) * u64::from(flow.payload_bytes);
+/// The scale and the field of a receiver's window of so many packets.
+fn window(pkts: Option<u32>, payload_bytes: u32) -> (u8, u16) {
+    let Some(pkts) = pkts else { return (SCALE_MAX, u16::MAX) };
+    let bytes = u64::from(pkts) * u64::from(payload_bytes);
     let scale = (0..SCALE_MAX).find(|scale| bytes.div_ceil(1 << scale) <= u64::from(u16::MAX));
     let scale = scale.unwrap_or(SCALE_MAX);
     (scale, bytes.div_ceil(1 << scale).min(u64::from(u16::MAX)) as u16)
@@ -137,7 +139,7 @@ impl<W: Write> Recorder<'_, W> {
         let segment = self.flow.payload_bytes.min(u32::from(u16::MAX)) as u16;
         let [high, low] = segment.to_be_bytes();
         // MSS, SACK permitted, scale.
-        let mut options = vec![2, 4, high, low, 1, 1, 4, 2, 1, 3, 3, window(self.flow).0];
+        let mut options = vec![2, 4, high, low, 1, 1, 4, 2, 1, 3, 3, self.window.0];
         options.extend(self.options(time_ns, echo_ms));
         options
     }
@@ -151,7 +153,7 @@ impl<W: Write> Recorder<'_, W> {
             seq: ISN.0.wrapping_add(1),
             ack: ISN.1.wrapping_add(1),
             flags: ACK,
-            window: if up { u16::MAX } else { window(self.flow).1 },
+            window: if up { u16::MAX } else { self.window.1 },
             options: Vec::new(),
             payload: 0,
             ecn: 0,
@@ -335,6 +337,7 @@ fn write<W: Write>(scenario: &Scenario, at: Side, file: W) -> PyResult<()> {
             flow,
             number,
             port: 40_000 + *turn,
+            window: window(scenario.receive_window_pkts(number as usize), flow.payload_bytes),
             shift_ns: longest_ns,
             starts: vec![0],
             answered: false,

@@ -194,6 +194,13 @@ impl Scenario {
         there + back + flow.return_delay_ns
     }
 
+    /// Bytes on the wire of a full packet of the first flow that sends data over `link`, or of the first flow: a queue that
+    /// counts bytes takes a threshold in packets for so many of these.
+    pub fn packet_bytes_at(&self, link: u32) -> u32 {
+        let flow = self.flows.iter().find(|flow| flow.path.contains(&link));
+        flow.or(self.flows.first()).map_or(0, Flow::packet_bytes)
+    }
+
     fn link_groups(&self) -> Vec<LinkGroup> {
         let mut crossed_by: Vec<Option<&Flow>> = vec![None; self.links.len()];
         for flow in &self.flows {

@@ -1,8 +1,11 @@
-//! How many segments Linux's receiver acknowledges one by one while its window opens, from its memory (`tcp_rmem`).
+//! How many segments Linux's receiver acknowledges one by one while its window opens, and the window, from its memory
+//! (`tcp_rmem`).
 //!
 //! The window begins at half of the memory. It opens to the share that payload has of a segment in memory, by about two
 //! segments for each that arrives, and each of these is acknowledged at once. ACKs counted in guests with Linux 6.12 have the
 //! constants: docs/worlds.md.
+
+use crate::{Flow, Link, Scenario};
 
 /// Memory of a segment besides its payload.
 const BESIDE_PAYLOAD_BYTES: u32 = 896;
@@ -15,10 +18,18 @@ const LEAST_PKTS: u32 = 16;
 /// 600 segments of 1448 bytes.
 pub const DEFAULT_BYTES: u64 = 14_298_000;
 
+/// A segment in the kernel's memory, with some to spare.
+const SEGMENT_BYTES: u64 = 3_000;
+
+/// The share of memory that is payload, in whole parts.
+fn share(payload_bytes: u32) -> f64 {
+    let parts = u64::from(payload_bytes) * u64::from(PARTS) / u64::from(payload_bytes + BESIDE_PAYLOAD_BYTES);
+    parts as f64 / f64::from(PARTS)
+}
+
 /// Memory for each segment; infinite for small segments, which open no window.
 fn for_one_bytes(payload_bytes: u32) -> f64 {
-    let parts = u64::from(payload_bytes) * u64::from(PARTS) / u64::from(payload_bytes + BESIDE_PAYLOAD_BYTES);
-    let opening = (parts as f64 / f64::from(PARTS) - 0.5).max(0.0);
+    let opening = (share(payload_bytes) - 0.5).max(0.0);
     OPENED_PKTS * f64::from(payload_bytes) / opening
 }
 
@@ -33,9 +44,73 @@ pub fn for_quick_acks_bytes(pkts: u32, payload_bytes: u32) -> u64 {
     if for_one_bytes.is_finite() { (f64::from(pkts) * for_one_bytes).round() as u64 } else { 0 }
 }
 
+/// The memory of a receiver for a path that holds so many packets in flight and in its queues: slow start ends at twice
+/// what fits, and less than that share of a buffer is offered as a window.
+pub fn for_path_bytes(in_flight_pkts: u64, queued_pkts: u64) -> u64 {
+    3 * (in_flight_pkts + queued_pkts + 100) * SEGMENT_BYTES
+}
+
+/// Packets for which a link without a limit has room, of those that fill the path.
+pub fn queued_without_limit_pkts(in_flight_pkts: u64) -> u64 {
+    10 * in_flight_pkts + 10_000
+}
+
+/// Packets that a link with a limit holds.
+pub fn queued_pkts(link: &Link, packet_bytes: u32) -> Option<u64> {
+    link.buffer_bytes.map(|bytes| bytes / u64::from(packet_bytes)).or(link.buffer_pkts.map(u64::from))
+}
+
+impl Scenario {
+    /// The window that the receiver of a flow offers, in packets. Without one of its own a receiver of the profile `linux`
+    /// offers the share of its memory that is payload: it has that of its quick ACKs, or more if the path needs it. None: no
+    /// limit.
+    pub fn receive_window_pkts(&self, flow: usize) -> Option<u32> {
+        let Flow { stack, payload_bytes, path, .. } = &self.flows[flow];
+        let links = || path.iter().map(|&link| &self.links[link as usize]);
+        if stack.receive_window_pkts.is_some() || stack.profile != "linux" {
+            return stack.receive_window_pkts;
+        }
+        if links().any(|link| link.variation.is_some()) {
+            return None;
+        }
+        let packet_bytes = self.flows[flow].packet_bytes();
+        let slowest = links().min_by_key(|link| link.rate_bps)?;
+        let in_flight_bits = u128::from(slowest.rate_bps) * u128::from(self.rtt_ns(flow)) / 1_000_000_000;
+        let in_flight_pkts = (in_flight_bits / 8 / u128::from(packet_bytes)) as u64;
+        // Where a faster link has no limit, nothing waits.
+        let queued = links().map(|link| match queued_pkts(link, packet_bytes) {
+            None if link.rate_bps > slowest.rate_bps => 0,
+            limit => limit.unwrap_or_else(|| queued_without_limit_pkts(in_flight_pkts)),
+        });
+        let for_path_bytes = for_path_bytes(in_flight_pkts, queued.sum());
+        let memory_bytes = for_path_bytes.max(for_quick_acks_bytes(stack.quick_acks_pkts, *payload_bytes));
+        let window_bytes = memory_bytes as f64 * share(*payload_bytes);
+        Some((window_bytes / f64::from(*payload_bytes)) as u32)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// 158 of 256 parts of the memory are payload of 1448 bytes, 95 of payload of 536.
+    #[test]
+    fn a_receiver_offers_the_share_of_its_memory_that_is_payload() {
+        let window = |stack: &str, path: &str| {
+            let text = format!("[dumbbell]\n{path}\n[[flows]]\ncca = 'hybla'\nstack = {{ {stack} }}");
+            Scenario::from_toml(&text, "test.toml", &[]).unwrap().receive_window_pkts(0)
+        };
+        let short = "rate = '10 Mbps'\ndelay = '100 ms'\nbuffer = 147";
+        assert_eq!(window("", short), Some((14_298_000.0_f64 * 158.0 / 256.0 / 1448.0) as u32));
+        // 1 Gbps and 100 ms hold 8256 packets, the buffer as many.
+        let long = "rate = '1 Gbps'\nrtt = '100 ms'\nbuffer = 8256";
+        let memory_bytes = 3.0 * (8256.0 + 8256.0 + 100.0) * 3000.0;
+        let window_pkts = f64::from(window("", long).unwrap());
+        assert!((window_pkts / (memory_bytes * 158.0 / 256.0 / 1448.0) - 1.0).abs() < 1e-3, "{window_pkts}");
+        assert_eq!(window("receive_window = 30", short), Some(30));
+        assert_eq!(window("profile = 'ns2'", short), None);
+        assert_eq!(window("", "rate = { steps = [['0 s', '1 Mbps']] }\ndelay = '1 ms'\nbuffer = 10"), None);
+    }
 
     #[test]
     fn as_many_are_acknowledged_one_by_one_as_in_guests() {

@@ -107,7 +107,7 @@ impl<'a, C: CongestionControl, T: Timing> Schedule<'a, C, T> {
     ) -> Schedule<'a, C, T> {
         let ticks = Ticks::new(scenario, seed);
         let managed = (0..).zip(&scenario.links).filter_map(|(id, link)| {
-            let discipline = disciplines(link, seed)?;
+            let discipline = disciplines(scenario, id, seed)?;
             Some((id, ManagedLink::new(discipline, link, scenario.ethernet_bytes(id), seed)))
         });
         let managed: BTreeMap<_, _> = managed.collect();
@@ -155,7 +155,7 @@ impl<'a, C: CongestionControl, T: Timing> Schedule<'a, C, T> {
             let local = numbering.local(id);
             let cc = make(id as usize);
             let start_ns = flow.start_ns + start_jitter_ns(flow, id, seed);
-            let route = network.topology.route(local, scenario.rtt_ns(id as usize));
+            let route = network.topology.route(local, id);
             if let Some(group) = Group::new(id, flow, start_ns, seed) {
                 groups.push(group);
                 flows.push(Connection::idle(local, flow, cc, route));
@@ -249,7 +249,7 @@ impl<'a, C: CongestionControl, T: Timing> Schedule<'a, C, T> {
                 let number = group.begin();
                 let name = format_args!("{flow}-{number}");
                 let mut source = Source::of_one(group.flow, name, group.sizes.draw(), start_ns, self.seed);
-                let route = network.topology.route(local, self.scenario.rtt_ns(flow as usize));
+                let route = network.topology.route(local, flow);
                 if let Some(source) = &mut source {
                     source.lost_before = network.topology.lost_pkts(route.first_hop);
                 }

@@ -64,6 +64,7 @@ pub struct Route {
     pub reordered: bool,
     /// Both ways without queueing.
     pub rtt_ns: u64,
+    pub receive_window_pkts: Option<u32>,
 }
 
 /// One link of a flow's route where packets may wait.
@@ -314,8 +315,8 @@ impl<'a, T: Tick> Topology<'a, T> {
         there.map(|hop| hop.lost).sum()
     }
 
-    /// Returns the route of connection `id`, whose RTT without queueing is `rtt_ns`.
-    pub fn route(&self, id: u32, rtt_ns: u64) -> Route {
+    /// Returns the route of connection `id` of a flow of the scenario.
+    pub fn route(&self, id: u32, flow: u32) -> Route {
         let first_hop = self.hops.partition_point(|hop| hop.flow < id) as u32;
         let mut hops = self.hops[first_hop as usize..].iter().take_while(|hop| hop.flow == id);
         let back = hops.clone().position(|hop| hop.back);
@@ -323,7 +324,8 @@ impl<'a, T: Tick> Topology<'a, T> {
             first_hop,
             first_back_hop: back.map(|place| first_hop + place as u32),
             reordered: hops.any(|hop| !hop.back && self.link(hop.link).may_reorder()),
-            rtt_ns,
+            rtt_ns: self.scenario.rtt_ns(flow as usize),
+            receive_window_pkts: self.scenario.receive_window_pkts(flow as usize),
         }
     }
 

@@ -16,7 +16,7 @@ use crate::net::measure::rows::LinkCounts;
 use crate::net::measure::samples::FlowSampler;
 use crate::net::parts::Parts;
 use crate::net::tap::Tapped;
-use crate::net::tcp::Tcp;
+use crate::net::tcp::{Path, Tcp};
 use crate::tcp::packet::{Segment, Tag};
 use crate::tcp::source::{Sizes, Source};
 use crate::tcp::ticks::Ticks;
@@ -83,7 +83,7 @@ impl<'a, T: Tick> Network<'a, T> {
         control: &'a Control,
     ) -> Network<'a, T> {
         let new_link = |(id, &is_finer): (u32, &bool)| {
-            let discipline = (parts.disciplines)(&scenario.links[id as usize], seed);
+            let discipline = (parts.disciplines)(scenario, id, seed);
             Link::new(scenario, id, discipline, is_finer, seed)
         };
         let links = (0..).zip(finer).map(new_link);
@@ -139,7 +139,7 @@ impl<'a, T: Tick> Network<'a, T> {
     /// A connection of `flow`, called `name` in the names of its random streams.
     fn tcp(&self, flow: u32, start_ns: u64, source: Option<Source<'a>>, name: impl Display) -> Tcp<'a> {
         let (described, id) = (&self.scenario.flows[flow as usize], flow as usize);
-        let path = (self.scenario.may_reorder(id), self.scenario.rtt_ns(id));
+        let path = Path::of(self.scenario, id);
         let chance = (self.seed, self.ticks, name);
         Tcp::new(described, self.algorithm(described), start_ns, source, path, chance)
     }

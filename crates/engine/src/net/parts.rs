@@ -5,7 +5,7 @@ use crate::net::endpoints::Endpoints;
 use crate::net::link::queue::discipline::Discipline;
 use crate::net::link::queue::packet_by_packet;
 use crate::net::tap::Tap;
-use cwnd_scenario::Link;
+use cwnd_scenario::Scenario;
 
 /// Parts that a caller may bring to a run without a line in this crate.
 #[derive(Clone, Copy)]
@@ -14,7 +14,7 @@ pub struct Parts<'a> {
     pub algorithms: Custom<'a>,
     /// The discipline of each link, in a run with a seed. Those of several links may share what they know: the network asks them in
     /// the order of time.
-    pub disciplines: &'a dyn Fn(&Link, u64) -> Box<dyn Discipline>,
+    pub disciplines: &'a dyn Fn(&Scenario, u32, u64) -> Box<dyn Discipline>,
     /// The ends of the flow with this number, which begins at a time; None: TCP, or datagrams.
     pub transports: Transports<'a>,
     /// A tap on a connection of the flow with this number, which begins at a time; None: nobody looks.

@@ -12,7 +12,7 @@ use crate::tcp::ticks::Ticks;
 use crate::time::NEVER;
 use cwnd_algorithms::CongestionControl;
 use cwnd_results::FlowResult;
-use cwnd_scenario::Flow;
+use cwnd_scenario::{Flow, Scenario};
 use std::fmt::Display;
 
 pub struct Tcp<'a> {
@@ -23,20 +23,38 @@ pub struct Tcp<'a> {
     at_stop: Option<Received>,
 }
 
+/// The path of a flow, as its ends know it.
+pub struct Path {
+    /// Packets may arrive in another order than they were sent in.
+    reordered: bool,
+    /// Without queues.
+    rtt_ns: u64,
+    receive_window_pkts: Option<u32>,
+}
+
+impl Path {
+    pub fn of(scenario: &Scenario, flow: usize) -> Path {
+        Path {
+            reordered: scenario.may_reorder(flow),
+            rtt_ns: scenario.rtt_ns(flow),
+            receive_window_pkts: scenario.receive_window_pkts(flow),
+        }
+    }
+}
+
 impl<'a> Tcp<'a> {
-    /// `reordered`: whether packets may arrive in another order than they were sent in. `rtt_ns` is that without queues. `name`
-    /// and `seed` choose the random numbers of the algorithm.
+    /// `name` and `seed` choose the random numbers of the algorithm.
     pub fn new(
         flow: &'a Flow,
         cc: Box<dyn CongestionControl>,
         start_ns: u64,
         source: Option<Source<'a>>,
-        (reordered, rtt_ns): (bool, u64),
+        path: Path,
         (seed, ticks, name): (u64, Ticks, impl Display),
     ) -> Tcp<'a> {
-        let mut sender = Sender::new(cc, flow, start_ns, source);
+        let mut sender = Sender::new(cc, flow, start_ns, source, path.receive_window_pkts);
         sender.draw_chance(seed, ticks, name);
-        let receiver = Receiver::new(&flow.stack, reordered, rtt_ns);
+        let receiver = Receiver::new(&flow.stack, path.reordered, path.rtt_ns);
         Tcp { sender, receiver, last_arrival_ns: 0, at_stop: None }
     }
 

@@ -19,6 +19,7 @@ pub mod reduction;
 pub mod repairs;
 pub mod rtt;
 pub mod scoreboard;
+mod send_buffer;
 pub mod sender;
 mod sent_times;
 pub mod source;

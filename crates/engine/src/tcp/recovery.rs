@@ -29,6 +29,7 @@ impl<C: CongestionControl> Sender<'_, C> {
     pub(super) fn begin_recovery(&mut self, delivered: u64) {
         let may_undo = self.undoes_recoveries() && self.driver.state() != State::Cwr;
         self.repairs().undo = may_undo.then(|| self.new_undo());
+        self.note_send_buffer();
         self.probed = NEVER;
         self.recovery_end = self.nxt;
         if self.driver.state() == State::Cwr {

@@ -3,6 +3,7 @@
 use crate::tcp::loss::fine_timer::FineTimer;
 use crate::tcp::reduction::prr::Prr;
 use crate::tcp::reduction::rate_halving::RateHalving;
+use crate::tcp::send_buffer::SendBuffer;
 
 #[derive(Default)]
 pub struct Repairs {
@@ -12,6 +13,8 @@ pub struct Repairs {
     /// When an ACK showed last that a retransmission is needless which is under way: then nothing more is sent again.
     pub held_back_ns: Option<u64>,
     pub non_sack: NonSack,
+    /// If the stack has a limited one.
+    pub send_buffer: Option<SendBuffer>,
 }
 
 /// A reduction of the window that is undone if nothing was lost.

@@ -121,7 +121,13 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
     /// Offset of the fields that few packets need.
     pub const COLD_FROM: usize = offset_of!(Self, first_unsent);
 
-    pub fn new(cc: C, flow: &'a Flow, start_ns: u64, source: Option<Source<'a>>) -> Sender<'a, C> {
+    pub fn new(
+        cc: C,
+        flow: &'a Flow,
+        start_ns: u64,
+        source: Option<Source<'a>>,
+        receive_window_pkts: Option<u32>,
+    ) -> Sender<'a, C> {
         let stack = &flow.stack;
         let choices = stack.recovery.choices();
         let window = Window {
@@ -131,7 +137,7 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
         };
         let ack = cwnd_algorithms::Ack {
             now_us: start_ns / 1000,
-            snd_wnd: stack.receive_window_pkts.unwrap_or(u32::MAX),
+            snd_wnd: receive_window_pkts.unwrap_or(u32::MAX),
             mss: flow.payload_bytes,
             ..Default::default()
         };
@@ -387,7 +393,7 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
             self.non_sack().must_retransmit = false;
             return Some(self.send::<SLOW_PATH>(now, self.una, RETRANSMISSION, true));
         }
-        if self.nxt - self.una >= self.receive_window() {
+        if !self.has_room_for_new() {
             self.note_unused_window();
             return None;
         }

@@ -1,5 +1,6 @@
 //! Data that the application has written for the sender, and the end of the data.
 
+use crate::tcp::send_buffer::SendBuffer;
 use crate::tcp::sender::Sender;
 use cwnd_algorithms::{APP_LIMITED, CongestionControl};
 
@@ -28,6 +29,24 @@ impl<C: CongestionControl> Sender<'_, C> {
             rate.on_app_limited(self.driver.ack.delivered, in_flight);
         }
         true
+    }
+
+    /// A segment is missing: from now on the send buffer may be a limit, if the stack has one.
+    pub(super) fn note_send_buffer(&mut self) {
+        let (flow, flight_pkts) = (self.flow, self.nxt - self.una);
+        if flow.stack.profile == "linux" {
+            let buffer = &mut self.repairs().send_buffer;
+            buffer.get_or_insert_with(|| SendBuffer::new(flow, flight_pkts)).grow_to_hold(flight_pkts);
+        }
+    }
+
+    /// Returns true if neither the receive window nor the send buffer keeps the next new segment back.
+    #[inline(always)]
+    pub(super) fn has_room_for_new(&mut self) -> bool {
+        let (held_pkts, cwnd) = (self.nxt - self.una, self.cwnd());
+        let buffer = self.repairs.as_mut().and_then(|repairs| repairs.send_buffer.as_mut());
+        held_pkts < u64::from(self.driver.ack.snd_wnd)
+            && buffer.is_none_or(|buffer| buffer.has_segment(held_pkts, cwnd))
     }
 
     /// Begins the next transfer when one is acknowledged, or closes after the last.

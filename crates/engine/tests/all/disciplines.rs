@@ -4,11 +4,15 @@ use crate::common::{answer, read};
 use cwnd_engine::parts::{Codepoint, Discipline, Packet, named};
 
 fn queue(queue: &str) -> Box<dyn Discipline> {
+    limited(10_000, queue)
+}
+
+fn limited(buffer: impl std::fmt::Display, queue: &str) -> Box<dyn Discipline> {
     let text = format!(
-        "duration = '8 s'\n[[chain]]\nrate = '50 Mbps'\ndelay = '0 s'\nbuffer = 10000\nqueue = {queue}\n\
+        "duration = '8 s'\n[[chain]]\nrate = '50 Mbps'\ndelay = '0 s'\nbuffer = {buffer}\nqueue = {queue}\n\
          [[flows]]\ncca = 'reno'"
     );
-    named(&read(&text).links[0], 1).unwrap()
+    named(&read(&text), 0, 1).unwrap()
 }
 
 fn packet(now_ns: u64, place: u32, codepoint: Codepoint) -> Packet {
@@ -70,6 +74,49 @@ fn red_drops_by_its_curve() {
         left *= 1.0 - hits;
     }
     assert!((share * mean - 1.0).abs() < 0.03, "{share} for {}", 1.0 / mean);
+}
+
+/// Full packets have 1514 bytes: 8 of them are as long as 202 of 60 bytes, 20 as 504. With a weight of 1 the average is the present queue, and all arrivals
+/// are dropped from max on; with the least the average stays below min, and the buffer alone limits.
+#[test]
+fn linuxs_red_counts_bytes_and_takes_packets_for_full_ones() {
+    let held = |variant: &str, weight: f64| {
+        let mut queue = limited(
+            20,
+            &format!(
+                "{{ discipline = 'red', variant = '{variant}', gentle = false, min = 7, max = 8, probability = 1e-9, weight = {weight} }}"
+            ),
+        );
+        let mut dropped = Vec::new();
+        while dropped.is_empty() {
+            queue.enqueue(0, Packet::new(0, 60, Codepoint::NotEct, 0), true, &mut dropped);
+        }
+        queue.waiting_pkts()
+    };
+    assert_eq!([held("spec", 1.0), held("spec", 1e-9)], [8, 20]);
+    assert_eq!([held("linux", 1.0), held("linux", 1e-9)], [202, 504]);
+}
+
+/// The average grows to the full queue with arrivals that find no room, until even one that finds room is dropped. The first
+/// arrivals that fill the queue make it 0.4 packets.
+#[test]
+fn red_counts_arrivals_that_find_no_room() {
+    for buffer in ["10", "'15000 bytes'"] {
+        for variant in ["spec", "linux"] {
+            let red = format!(
+                "{{ discipline = 'red', variant = '{variant}', gentle = false, min = 2, max = 3, weight = 0.01 }}"
+            );
+            let mut queue = limited(buffer, &red);
+            let mut dropped = Vec::new();
+            let mut arrive = |queue: &mut dyn Discipline| {
+                queue.enqueue(0, packet(0, 0, Codepoint::NotEct), true, &mut dropped);
+            };
+            (0..200).for_each(|_| arrive(&mut *queue));
+            queue.dequeue(0, &mut Vec::new());
+            arrive(&mut *queue);
+            assert_eq!(queue.waiting_pkts(), 9, "{buffer}, {variant}");
+        }
+    }
 }
 
 /// 55 Mbps of datagrams into 50: 1/11 must go, so p is 1/21 and the average 122 kB; Linux had 82.2 packets.

@@ -240,7 +240,8 @@ impl CongestionControl for Flood {
 }
 
 fn flood(links: &str, stops: bool) -> Result<Run, Unfinished> {
-    let text = format!("duration = '10 s'\n{links}\n[[flows]]\ncca = 'flood'\n");
+    let text =
+        format!("duration = '10 s'\n{links}\n[[flows]]\ncca = 'flood'\nstack.receive_window = 100000000\n");
     let scenario = Scenario::from_toml(&text, "test.toml", &["flood"]).unwrap();
     let control = Arc::new(Control::default());
     let custom = |_: &Cca| -> Option<Box<dyn CongestionControl>> {

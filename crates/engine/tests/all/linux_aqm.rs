@@ -201,7 +201,7 @@ fn codel_drops_the_packets_that_linux_drops() {
             "duration = '8 s'\n[[chain]]\nrate = '50 Mbps'\ndelay = '0 s'\nbuffer = 10240\n\
              queue = {{ discipline = '{discipline}', variant = 'linux' }}\n[[flows]]\ncca = 'reno'"
         ));
-        let mut queue = named(&scenario.links[0], 1).unwrap();
+        let mut queue = named(&scenario, 0, 1).unwrap();
         let (arrival_ns, departure_ns) = (1500 * 8_000_000_000 / 52_000_000, 240_000);
         let mut dropped = Vec::new();
         let mut free_ns = 0;

@@ -110,7 +110,7 @@ impl Discipline for Slow {
 }
 
 fn run_queued(scenario: &Scenario, longest_span_ns: u64, make: fn(&Link) -> Box<dyn Discipline>) -> Run {
-    let disciplines = |link: &Link, _| Some(make(link));
+    let disciplines = |scenario: &Scenario, id: u32, _| Some(make(&scenario.links[id as usize]));
     let parts = Parts { disciplines: &disciplines, longest_span_ns };
     let run = run_with(scenario, scenario.seed, &common::custom, &Control::default(), parts);
     run.expect("nobody stops it")

@@ -74,7 +74,7 @@ fn lost_of_two_bursts(most_pkts: u64, later_us: u64, is_shared: bool) -> Vec<u64
     let scenario = read(&format!("duration = '1 s'\nsamples = 'off'\n{ports}{flows}"));
     let new_memory = || Arc::new(Mutex::new(Memory { most_pkts, held_pkts: 0 }));
     let shared = new_memory();
-    let disciplines = |_: &cwnd_scenario::Link, _: u64| -> Box<dyn Discipline> {
+    let disciplines = |_: &cwnd_scenario::Scenario, _: u32, _: u64| -> Box<dyn Discipline> {
         let memory = if is_shared { Arc::clone(&shared) } else { new_memory() };
         Box::new(Port { waiting: VecDeque::new(), memory })
     };

@@ -225,7 +225,7 @@ fn the_utilization_of_an_emulated_link_is_that_of_the_measured_time() {
             "duration = '2 s'\n[[chain]]\nrate = {{ steps = [['0 s', '{before}'], ['1 s', '{measured}']] }}\n\
              delay = '1 ms'\nbuffer = 10\n[[flows]]\ncca = 'reno'\n"
         ));
-        let mut link = EmulatedLink::new(&scenario.links[0], 1);
+        let mut link = EmulatedLink::new(&scenario, 0, 1);
         for packet in 0..100 {
             if packet == 50 {
                 link.begin_measuring(50 * GAP_NS);

@@ -7,7 +7,7 @@ use crate::net::measure::rows::LinkCounts;
 use crate::tcp::packet::{CONGESTION, Segment, Tag};
 use crate::time::{Fraction, NEVER};
 use cwnd_results::LinkResult;
-use cwnd_scenario::{ETHERNET_BYTES, Link};
+use cwnd_scenario::{ETHERNET_BYTES, Link, Scenario};
 
 /// A packet's way over the link has come to an end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,18 +28,16 @@ pub struct Crossed {
 /// ```
 /// use cwnd_engine::{Codepoint, EmulatedLink};
 ///
-/// let link = cwnd_scenario::Link::default().with(|link| {
-///     link.rate_bps = 8_000_000;
-///     link.delay_ns = 5_000_000;
-///     link.buffer_pkts = Some(2);
-/// });
-/// let mut link = EmulatedLink::new(&link, 1);
+/// let text = "[[chain]]\nrate = '8 Mbps'\ndelay = '5 ms'\nbuffer = 2\n[[flows]]\ncca = 'reno'";
+/// let scenario = cwnd_scenario::Scenario::from_toml(text, "example.toml", &[])?;
+/// let mut link = EmulatedLink::new(&scenario, 0, 1);
 /// // Three packets at once: one is being sent, one waits, one is dropped.
 /// (0..3).for_each(|packet| link.accept(0, packet, 1000, 0, Codepoint::NotEct));
 /// assert_eq!(link.take_dropped().collect::<Vec<_>>(), [2]);
 /// assert_eq!(link.depart().unwrap().at_ns, 6_000_000);
 /// assert_eq!(link.next_departure_ns(), Some(1_000_000));
 /// assert_eq!(link.depart().unwrap().at_ns, 7_000_000);
+/// # Ok::<(), cwnd_scenario::Error>(())
 /// ```
 pub struct EmulatedLink {
     link: ManagedLink<Fraction>,
@@ -50,10 +48,11 @@ pub struct EmulatedLink {
 }
 
 impl EmulatedLink {
-    /// The link before anything has arrived; `seed` is that of the run.
-    pub fn new(link: &Link, seed: u64) -> EmulatedLink {
+    /// The link with number `id` in the scenario, before anything has arrived; `seed` is that of the run.
+    pub fn new(scenario: &Scenario, id: u32, seed: u64) -> EmulatedLink {
+        let link = &scenario.links[id as usize];
         EmulatedLink {
-            link: ManagedLink::new(packet_by_packet(link, seed), link, ETHERNET_BYTES, seed),
+            link: ManagedLink::new(packet_by_packet(scenario, id, seed), link, ETHERNET_BYTES, seed),
             described: link.clone(),
             delivered: 0,
             before: (0, LinkCounts::default()),

@@ -25,6 +25,7 @@ impl<C: CongestionControl> Sender<'_, C> {
         if reduces {
             let may_undo = self.flow.stack.undo_spurious_rto;
             self.repairs().undo = may_undo.then(|| Undo { sent_again_ns: now, ..self.new_undo() });
+            self.note_send_buffer();
         }
         let lost = self.in_flight();
         if let Some(rate) = &mut self.rate {

@@ -53,8 +53,7 @@ impl<C: CongestionControl> Sender<'_, C> {
 
     /// No ACK came for two RTTs.
     pub(in crate::tcp) fn send_probe(&mut self, now: u64) -> Tag {
-        let new =
-            !self.closed && self.nxt - self.una < self.receive_window() && !self.wait_for_application(now);
+        let new = !self.closed && self.has_room_for_new() && !self.wait_for_application(now);
         let (seq, flags) = if new { (self.nxt, 0) } else { (self.nxt - 1, RETRANSMISSION) };
         self.nxt = seq + 1;
         self.probed = seq;

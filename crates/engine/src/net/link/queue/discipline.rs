@@ -1,7 +1,7 @@
 //! The trait of queue disciplines, and the packets that they hold.
 
 use crate::tcp::packet::Segment;
-use cwnd_scenario::{Ecn, Flow};
+use cwnd_scenario::{Ecn, Flow, Scenario};
 
 /// Codepoint of a packet for explicit congestion notification (RFC 3168, RFC 9331).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -93,6 +93,6 @@ pub trait Discipline: Send {
     fn tells_flows_apart(&self) -> bool;
 }
 
-/// The discipline of a link in a run with this seed; None: droptail in closed form. What is random draws from
-/// [`random_stream`](crate::random::random_stream) of `queue-` and the link's name.
-pub type Disciplines<'a> = &'a (dyn Fn(&cwnd_scenario::Link, u64) -> Option<Box<dyn Discipline>> + Sync);
+/// The discipline of the link with this number in a run with this seed; None: droptail in closed form. What is random draws
+/// from [`random_stream`](crate::random::random_stream) of `queue-` and the link's name.
+pub type Disciplines<'a> = &'a (dyn Fn(&Scenario, u32, u64) -> Option<Box<dyn Discipline>> + Sync);

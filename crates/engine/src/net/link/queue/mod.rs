@@ -12,22 +12,26 @@ mod red;
 
 use crate::random::random_stream;
 use chacha20::rand_core::Rng;
-use cwnd_scenario::{Link, Queue};
+use cwnd_scenario::{Queue, Scenario};
 use discipline::Discipline;
 
-/// The discipline of a managed link in a run with this seed; None: droptail in closed form. What is random draws from the
-/// stream `queue-` and the link's name.
-pub fn named(link: &Link, seed: u64) -> Option<Box<dyn Discipline>> {
-    link.is_managed().then(|| packet_by_packet(link, seed))
+/// The discipline of the managed link `id` in a run with this seed; None: droptail in closed form. What is random draws from
+/// the stream `queue-` and the link's name.
+pub fn named(scenario: &Scenario, id: u32, seed: u64) -> Option<Box<dyn Discipline>> {
+    scenario.links[id as usize].is_managed().then(|| packet_by_packet(scenario, id, seed))
 }
 
 /// The discipline of a link that goes through arrivals and departures one by one.
-pub fn packet_by_packet(link: &Link, seed: u64) -> Box<dyn Discipline> {
+pub fn packet_by_packet(scenario: &Scenario, id: u32, seed: u64) -> Box<dyn Discipline> {
+    let link = &scenario.links[id as usize];
     let limit = link.buffer_pkts.map_or(u64::MAX, u64::from);
     let mut rng = random_stream(seed, &format!("queue-{}", link.name));
     let queue: Box<dyn Discipline> = match &link.queue {
         None => Box::new(fifo::Fifo::new(link, rng)),
-        Some(Queue::Red(red)) => Box::new(red::RedQueue::new(red, limit, link.rate_bps, rng)),
+        // It counts arrivals that it has no room for, too: the limit in bytes is its own.
+        Some(Queue::Red(red)) => {
+            return Box::new(red::RedQueue::new(red, link, scenario.packet_bytes_at(id), rng));
+        }
         Some(Queue::Codel(codel)) => Box::new(codel::CodelQueue::new(codel, limit)),
         Some(Queue::FqCodel(fq)) => Box::new(fq_codel::FqCodelQueue::new(fq, limit, rng.next_u64())),
         Some(Queue::Pie(pie)) => Box::new(pie::PieQueue::new(pie, limit, link.rate_bps, rng)),

@@ -4,7 +4,7 @@ use crate::net::link::queue::backlog::Backlog;
 use crate::net::link::queue::discipline::{Discipline, Next, Packet};
 use crate::random::uniform;
 use chacha20::ChaCha8Rng;
-use cwnd_scenario::{QueueVariant, Red};
+use cwnd_scenario::{Link, QueueVariant, Red};
 
 /// How often an adaptive share is set anew, and between which values (Floyd, Gummadi and Shenker 2001).
 const ADAPT_NS: u64 = 500_000_000;
@@ -12,11 +12,13 @@ const SHARES: [f64; 2] = [0.01, 0.5];
 
 pub struct RedQueue {
     red: Red,
-    limit: u64,
+    room: Room,
+    /// Thresholds and the average count queued bytes by this number; None: they count packets.
+    unit_bytes: Option<f64>,
     packets: Backlog,
     rng: ChaCha8Rng,
-    /// The average queue before the last arrival, in bytes or packets.
-    pub average: f64,
+    /// The average queue before the last arrival.
+    average: f64,
     /// Arrivals since the last drop, while the average is between the thresholds; None: it is below.
     count: Option<u64>,
     /// Linux: drawn once for each drop.
@@ -30,6 +32,12 @@ pub struct RedQueue {
     packet_ns: f64,
 }
 
+/// The most that waits.
+enum Room {
+    Pkts(u64),
+    Bytes(u64),
+}
+
 /// Decision of RED on an arrival.
 #[derive(PartialEq)]
 enum Fate {
@@ -41,10 +49,20 @@ enum Fate {
 }
 
 impl RedQueue {
-    pub fn new(red: &Red, limit: u64, rate_bps: u64, rng: ChaCha8Rng) -> RedQueue {
+    /// `packet_bytes`: a full packet. Linux's RED knows bytes alone: packets of thresholds and of the buffer are full ones.
+    pub fn new(red: &Red, link: &Link, packet_bytes: u32, rng: ChaCha8Rng) -> RedQueue {
+        let linux = red.variant == QueueVariant::Linux;
+        let pkts = link.buffer_pkts.map_or(u64::MAX, u64::from);
+        let room = match link.buffer_bytes {
+            Some(bytes) => Room::Bytes(bytes),
+            None if linux => Room::Bytes(pkts.saturating_mul(packet_bytes.into())),
+            None => Room::Pkts(pkts),
+        };
+        let unit_bytes = if red.in_bytes { Some(1.0) } else { linux.then_some(packet_bytes.into()) };
         RedQueue {
             red: red.clone(),
-            limit,
+            room,
+            unit_bytes,
             packets: Backlog::default(),
             rng,
             average: 0.0,
@@ -53,7 +71,7 @@ impl RedQueue {
             share: red.probability,
             adapt_at_ns: ADAPT_NS,
             idle_since_ns: Some(0),
-            packet_ns: 1500.0 * 8e9 / rate_bps.max(1) as f64,
+            packet_ns: 1500.0 * 8e9 / link.rate_bps.max(1) as f64,
         }
     }
 
@@ -70,8 +88,18 @@ impl RedQueue {
             let packets = (now_ns - since_ns) as f64 / self.packet_ns;
             self.average *= libm::pow(1.0 - self.red.weight, packets);
         }
-        let queue = if self.red.in_bytes { self.packets.bytes() } else { self.packets.len() };
-        self.average += self.red.weight * (queue as f64 - self.average);
+        let queue = match self.unit_bytes {
+            Some(unit_bytes) => self.packets.bytes() as f64 / unit_bytes,
+            None => self.packets.len() as f64,
+        };
+        self.average += self.red.weight * (queue - self.average);
+    }
+
+    fn has_room_for(&self, packet: &Packet) -> bool {
+        match self.room {
+            Room::Pkts(most) => self.packets.len() < most,
+            Room::Bytes(most) => self.packets.bytes() + u64::from(packet.bytes) <= most,
+        }
     }
 
     fn adapt(&mut self, now_ns: u64) {
@@ -128,7 +156,7 @@ impl Discipline for RedQueue {
         self.average(now_ns);
         let fate = self.fate();
         let marks = self.red.ecn && packet.codepoint.is_ect() && !(fate == Fate::Hard && self.red.harddrop);
-        if fate != Fate::Passes && !marks || self.packets.len() >= self.limit {
+        if fate != Fate::Passes && !marks || !self.has_room_for(&packet) {
             dropped.push(packet);
             if self.packets.len() == 0 {
                 self.idle_since_ns = Some(now_ns);
