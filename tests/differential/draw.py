@@ -10,11 +10,15 @@ from typing import NamedTuple, TypeVar
 import tomli_w
 
 DISCIPLINES = ("droptail", "codel", "fq-codel", "pie", "red")
-#: Linux's own modules, then headers of this project, which run there as eBPF.
+#: Headers of this project, which run in Linux as eBPF.
+HEADERS = (
+    *("elastic", "agile-sd", "agile", "discrete", "compound", "copa", "bbr3", "ledbat-plus", "veno", "fast"),
+)
+#: Linux's own modules, then these.
 ALGORITHMS = (
     *("reno", "cubic", "bbr", "bic", "highspeed", "htcp", "hybla", "illinois", "scalable", "vegas"),
     *("westwood", "yeah"),
-    *("elastic", "agile-sd", "agile", "discrete", "compound", "copa", "bbr3", "ledbat-plus", "veno", "fast"),
+    *HEADERS,
 )
 #: The share of scenarios that have each feature. A feature that needs another is listed after it.
 FEATURES = {

@@ -6,7 +6,9 @@ import math
 from collections.abc import Iterable, Sequence
 from statistics import mean
 
-from .draw import ALGORITHMS, DISCIPLINES, FEATURES
+from cwnd._results.notes import INVALID
+
+from .draw import ALGORITHMS, DISCIPLINES, FEATURES, HEADERS
 from .run import SEEDS
 from .score import FLOORS, Score, Series, Total, by_metric, total
 
@@ -51,6 +53,7 @@ def page(scores: Sequence[Score], count: int, seed: int, release: str) -> str:
             "- A metric is *within* if the range of Linux's runs and the range of the simulator's overlap, "
             "once the latter is wider at either end by the floor in the first table. A metric of flows is "
             "within if it is so for each flow.",
+            f"- {_guests(scores)}",
             "- Quantiles of RTTs are not compared: kernels show the smoothed RTT, the simulator has every "
             "sample.",
             "- An error is that of the mean, as a share of Linux's mean, or of the floor's number if that is "
@@ -101,6 +104,22 @@ def _unscored_note(missing: int, of: int) -> list[str]:
     if not missing:
         return []
     return ["", f"{missing} of {of} paths are not scored ([why](#not-scored))."]
+
+
+def _guests(scores: Sequence[Score]) -> str:
+    """Paths with features that guests could mistake, and how many were other than asked."""
+    drawn = [one.drawn for one in scores]
+    back, lossy, up = (
+        sum(feature in one.features for one in drawn)
+        for feature in ("way back", "lossy way back", "upward flows")
+    )
+    several = sum(len({*HEADERS} & {*one.algorithms}) > 1 for one in drawn)
+    wrong = sum(INVALID in failure for one in scores for failure in one.failures)
+    return (
+        f"{back} paths have a way back, {lossy} of these lose ACKs and {up} have flows upwards; {several} "
+        "paths have several algorithms of this project in one kernel. Each kernel measures its path before "
+        f"the run: {wrong or 'none'} of {SEEDS['linux'] * len(scores)} found it other than asked."
+    )
 
 
 def lines(scores: Sequence[Score]) -> Iterable[str]:

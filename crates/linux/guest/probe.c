@@ -24,8 +24,11 @@
 #define LOOK_NS 100000
 /* So many packets are sent after one is dropped: a queue that is looked at now and then is full at one of these looks. */
 #define SENT_AFTER_DROP 64
+/* A queue of 50,000 packets, and what is sent beyond it. */
+#define ARRIVALS_MAX (1 << 16)
 
 static char datagram[65536];
+static uint64_t arrivals_ns[ARRIVALS_MAX];
 
 struct ends {
 	int sender, receiver;
@@ -34,7 +37,7 @@ struct ends {
 };
 
 struct burst {
-	uint64_t arrived, first_ns, last_ns;
+	uint64_t arrived;
 	uint32_t most_held;
 	/* Whether the link has dropped a packet. */
 	int dropped;
@@ -142,9 +145,8 @@ static void look(int receiver, int link, uint64_t dropped_before, struct burst *
 	burst->dropped |= state.dropped_pkts > dropped_before;
 	if (state.held_pkts > burst->most_held)
 		burst->most_held = state.held_pkts;
-	while (arrival_ns(receiver, &burst->last_ns))
-		if (!burst->arrived++)
-			burst->first_ns = burst->last_ns;
+	while (burst->arrived < ARRIVALS_MAX && arrival_ns(receiver, &arrivals_ns[burst->arrived]))
+		burst->arrived++;
 }
 
 /*
@@ -154,7 +156,7 @@ static void look(int receiver, int link, uint64_t dropped_before, struct burst *
 void probe_burst(char *line)
 {
 	int flow = (int)number(&line), link = (int)number(&line), is_back = (int)number(&line), from, to;
-	uint64_t count = number(&line), size = number(&line), wait_ns = number(&line), until_ns, i;
+	uint64_t count = number(&line), size = number(&line), wait_ns = number(&line), until_ns, took_ns, first, i;
 	struct burst burst = { 0 };
 	struct queue_state before;
 	const struct sockaddr_in *address;
@@ -185,8 +187,11 @@ void probe_burst(char *line)
 		look(to, link, before.dropped_pkts, &burst);
 		nanosleep(&pause, NULL);
 	}
-	report("burst %d %llu %llu %u %d", flow, (unsigned long long)burst.arrived,
-	       (unsigned long long)(burst.last_ns - burst.first_ns), burst.most_held, burst.dropped);
+	/* The sender may stop for a moment after the first packets: those that filled a queue to its limit show the rate. */
+	first = burst.dropped ? burst.arrived / 2 : 0;
+	took_ns = burst.arrived ? arrivals_ns[burst.arrived - 1] - arrivals_ns[first] : 0;
+	report("burst %d %llu %llu %u %d", flow, (unsigned long long)(burst.arrived - first),
+	       (unsigned long long)took_ns, burst.most_held, burst.dropped);
 	close_ends(&ends);
 }
 
