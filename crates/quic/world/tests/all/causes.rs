@@ -81,14 +81,14 @@ fn reno_at_one_percent_loss_has_on_quinn_what_it_has_in_the_simulator() {
     assert_within(0.05, found, simulated);
 }
 
-/// Its estimate of the rate is taken from ACKs, which pacing spreads; and QUIC's recovery cuts at once.
+/// Its estimate of the rate is taken from ACKs, which pacing spreads. QUIC's recovery cuts at once, which alone changes little.
 #[test]
 fn westwood_at_one_percent_loss_has_on_quinn_what_it_has_in_a_simulator_that_paces_and_cuts_at_once() {
     let path = format!("{LOSSY}0.01");
     let found = mean(100, goodput, |seed| on(Stack::Quinn, OWN, &path, "westwood", seed));
     let with = |stack| mean(100, goodput, |seed| simulate(&path, "westwood", stack, seed));
-    assert!(found < 0.85 * with("recovery = 'sack'"));
-    assert!(found < 0.95 * with("pacing = 'fq'"));
+    let unpaced = ["", "recovery = 'sack'"].map(with);
+    assert!(unpaced.iter().all(|goodput| found < 0.9 * goodput), "{found}, {unpaced:?}");
     assert_within(0.05, found, with("pacing = 'fq', recovery = 'sack'"));
 }
 
