@@ -28,7 +28,9 @@ impl SendBuffer {
         buffer
     }
 
+    /// Until now no segment was missing, so that it has room for what is in flight.
     pub fn grow_to_hold(&mut self, flight_pkts: u64) {
+        self.is_full = false;
         while self.pkts <= flight_pkts {
             self.grow_for(self.pkts + 1);
         }

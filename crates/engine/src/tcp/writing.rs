@@ -40,13 +40,18 @@ impl<C: CongestionControl> Sender<'_, C> {
         }
     }
 
-    /// Returns true if neither the receive window nor the send buffer keeps the next new segment back.
+    /// Returns true if neither the receive window nor, while a segment is missing, the send buffer keeps the next new one back.
     #[inline(always)]
     pub(super) fn has_room_for_new(&mut self) -> bool {
-        let (held_pkts, cwnd) = (self.nxt - self.una, self.cwnd());
-        let buffer = self.repairs.as_mut().and_then(|repairs| repairs.send_buffer.as_mut());
+        let held_pkts = self.nxt - self.una;
         held_pkts < u64::from(self.driver.ack.snd_wnd)
-            && buffer.is_none_or(|buffer| buffer.has_segment(held_pkts, cwnd))
+            && (self.misses_nothing() || self.has_written_more(held_pkts))
+    }
+
+    fn has_written_more(&mut self, held_pkts: u64) -> bool {
+        let cwnd = self.cwnd();
+        let buffer = self.repairs.as_mut().and_then(|repairs| repairs.send_buffer.as_mut());
+        buffer.is_none_or(|buffer| buffer.has_segment(held_pkts, cwnd))
     }
 
     /// Begins the next transfer when one is acknowledged, or closes after the last.
