@@ -103,20 +103,20 @@ struct htcp_paper {
 struct htcp_kernel {
 	u64 event_tick;        /* where Delta starts */
 	u64 before_event_tick; /* what undo brings back, if can_undo: Delta's start, */
-	u32 before_rtt_max;  /* RTTmax */
-	u32 before_rate;     /* and last_rate */
-	u32 can_undo;        /* an event has been answered and is not over */
-	u32 alpha;           /* 2 (1 - beta) alpha, in 1/128 */
-	u32 beta;            /* in 1/128 */
-	u32 adapt;           /* the event before allows adaptive backoff */
-	u32 acked;           /* segments that the next ACK counts for */
-	u32 rtt_min;         /* RTTmin, in ticks; 0: none yet */
-	u32 rtt_max;         /* RTTmax, in ticks; 0: none yet */
-	u32 rate;            /* B, averaged, in segments/s */
-	u32 max_rate;        /* the largest since the event */
-	u32 last_rate;       /* max_rate at the last event */
-	u32 counted;         /* segments counted for the next B */
-	u64 counted_tick;    /* since when */
+	u32 before_rtt_max;    /* RTTmax */
+	u32 before_rate;       /* and last_rate */
+	u32 can_undo;          /* an event has been answered and is not over */
+	u32 alpha;             /* 2 (1 - beta) alpha, in 1/128 */
+	u32 beta;              /* in 1/128 */
+	u32 adapt;             /* the event before allows adaptive backoff */
+	u32 acked;             /* segments that the next ACK counts for */
+	u32 rtt_min;           /* RTTmin, in ticks; 0: none yet */
+	u32 rtt_max;           /* RTTmax, in ticks; 0: none yet */
+	u32 rate;              /* B, averaged, in segments/s */
+	u32 max_rate;          /* the largest since the event */
+	u32 last_rate;         /* max_rate at the last event */
+	u32 counted;           /* segments counted for the next B */
+	u64 counted_tick;      /* since when */
 };
 
 struct htcp {
@@ -206,7 +206,8 @@ static inline u32 htcp_paper_ssthresh(struct htcp_paper *ca, const struct htcp_p
 /* alpha of the event's age; also after beta has changed. */
 static inline void htcp_kernel_alpha(struct htcp_kernel *ca, u64 now, u32 is_ns2)
 {
-	u64 age = now - ca->event_tick, hz = ticks_of(1000000, is_ns2), factor = 1;
+	u64 age = now - ca->event_tick, factor = 1;
+	u32 hz = ticks_hz(is_ns2);
 
 	age = age < 0xffffffff ? age : 0xffffffff;
 	if (age > hz) {
@@ -215,7 +216,7 @@ static inline void htcp_kernel_alpha(struct htcp_kernel *ca, u64 now, u32 is_ns2
 	}
 	if (ca->rtt_min) {
 		/* 100 ms / RTTmin in 1/8 */
-		u32 scale = cc_min(cc_max((u32)hz * 8 / 10 / ca->rtt_min, 4), 80);
+		u32 scale = cc_min(cc_max(hz * 8 / 10 / ca->rtt_min, 4), 80);
 
 		factor = (factor << 3) / scale;
 		factor = factor ? factor : 1;
@@ -257,7 +258,7 @@ static inline void htcp_kernel_throughput(struct htcp_kernel *ca, const struct c
 	ca->counted = rate < 0xffffffff ? (u32)rate : 0xffffffff;
 	if (w->cwnd < less || ca->counted < w->cwnd - less || !ca->rtt_min || took < ca->rtt_min)
 		return;
-	rate = ca->counted * ticks_of(1000000, is_ns2) / took;
+	rate = (u64)ca->counted * ticks_hz(is_ns2) / took;
 	rate = rate < 0xffffffff ? rate : 0xffffffff;
 	if (!htcp_kernel_settled(ca, now)) {
 		ca->max_rate = ca->rate = (u32)rate;

@@ -8,21 +8,22 @@
 
 #include "cc.h"
 
-#define TICKS_HZ 250U
-#define TICKS_HZ_NS2 1000U
+/* Ticks in a second. */
+static inline u32 ticks_hz(u32 is_ns2)
+{
+	return is_ns2 ? 1000 : 250;
+}
 
 /* Ticks that are over. */
 static inline u64 ticks_of(u64 us, u32 is_ns2)
 {
-	return is_ns2 ? us / (1000000 / TICKS_HZ_NS2) : us / (1000000 / TICKS_HZ);
+	return is_ns2 ? us / 1000 : us / 4000;
 }
 
 /* So many that the last one is whole. */
 static inline u32 ticks_round_up(u32 us, u32 is_ns2)
 {
-	u32 tick_us = 1000000 / TICKS_HZ_NS2, longer_us = 1000000 / TICKS_HZ;
-
-	return is_ns2 ? us / tick_us + !!(us % tick_us) : us / longer_us + !!(us % longer_us);
+	return (u32)ticks_of((u64)us + (is_ns2 ? 999 : 3999), is_ns2);
 }
 
 #endif /* TICKS_H */

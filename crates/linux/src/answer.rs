@@ -7,7 +7,7 @@ use crate::way;
 use cwnd_results::{
     FlowResult, FlowRow, FlowSamples, GroupSamples, LinkResult, LinkSamples, Run, Transfers, time_series,
 };
-use cwnd_scenario::Scenario;
+use cwnd_scenario::{Flow, Scenario};
 
 /// Below this share of idle time the processor of the guest is the bottleneck.
 const IDLE_MIN: f64 = 0.05;
@@ -195,7 +195,7 @@ fn flow(
     row.delivered_pkts = delivered as u64;
     row.lost_pkts = lost as u64;
     row.timeouts = timeouts as u64;
-    row.throughput_mbps = per_s(delivered * f64::from(way::packet_bytes(asked)));
+    row.throughput_mbps = per_s(delivered * f64::from(asked.packet_bytes()));
     row.goodput_mbps = per_s(received_bytes);
     row.mean_rtt_ms = ms(srtt_us);
     row.p95_rtt_ms = ms(high_us);
@@ -215,7 +215,7 @@ fn links(scenario: &Scenario, plan: &Plan, rows: &[Vec<f64>], flows: &[FlowResul
             let users =
                 flows.iter().filter(|flow| scenario.flows[flow.flow as usize].path.contains(&(index as u32)));
             let (pkts, bytes) = users.fold((0, 0.0), |(pkts, bytes), flow| {
-                let packet = way::packet_bytes(&scenario.flows[flow.flow as usize]);
+                let packet = scenario.flows[flow.flow as usize].packet_bytes();
                 (pkts + flow.delivered_pkts, bytes + flow.delivered_pkts as f64 * f64::from(packet))
             });
             let utilization = (bytes / capacity_bytes(index)).min(1.0);
@@ -246,7 +246,7 @@ fn links(scenario: &Scenario, plan: &Plan, rows: &[Vec<f64>], flows: &[FlowResul
 
 /// How long a packet waits behind this many.
 fn waiting_ms(scenario: &Scenario, link: usize, pkts: f64) -> f64 {
-    let packet = scenario.flows.first().map_or(0, way::packet_bytes);
+    let packet = scenario.flows.first().map_or(0, Flow::packet_bytes);
     scenario.links[link].sending_ns(packet) as f64 * pkts / 1e6
 }
 
@@ -260,7 +260,7 @@ fn flow_samples(scenario: &Scenario, lines: &[String]) -> (FlowSamples, GroupSam
             continue;
         };
         let before = &mut before[flow as usize];
-        let packet = way::packet_bytes(&scenario.flows[flow as usize]);
+        let packet = scenario.flows[flow as usize].packet_bytes();
         let row = FlowRow {
             cwnd_pkts: cwnd as u32,
             cwnd_range_pkts: (min_cwnd as u32, max_cwnd as u32),

@@ -6,7 +6,7 @@ use crate::probes::{self, Burst, Trip};
 use crate::queue::{self, Netem, Qdisc};
 use crate::refusal;
 use crate::resources::{memory_bytes, quick_acks_beyond, speed};
-use crate::way::{TIMESTAMP_BYTES, Way, overhead_bytes, packet_bytes, way, wire_delay_ns};
+use crate::way::{TIMESTAMP_BYTES, Way, overhead_bytes, way, wire_delay_ns};
 use cwnd_scenario::{Ecn, Flow, Pacing, Samples, Scenario, Size};
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -258,8 +258,7 @@ impl Writer<'_> {
         let link = &self.scenario.links[index];
         let (from, to) = self.nodes.ends[&index];
         let mtu = self.largest_mtu();
-        let flow = self.scenario.flows.iter().find(|flow| flow.path.contains(&(index as u32)));
-        let flow = flow.unwrap_or(&self.scenario.flows[0]);
+        let flow = self.scenario.first_flow_at(index as u32);
         let wire = self.nodes.wires.get(&index).copied();
         let behind = wire.unwrap_or(to);
         self.line(format_args!("pair {from} l{index} {behind} m{index} {mtu}"));
@@ -282,7 +281,7 @@ impl Writer<'_> {
             };
             self.add_qdisc(wire, &format!("w{index}"), &netem.qdisc());
         }
-        let qdiscs = queue::of_link(link, packet_bytes(flow), overhead_bytes(flow));
+        let qdiscs = queue::of_link(link, flow.packet_bytes(), overhead_bytes(flow));
         for qdisc in &qdiscs {
             self.add_qdisc(from, &format!("l{index}"), qdisc);
         }

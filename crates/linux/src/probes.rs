@@ -1,7 +1,7 @@
 //! Measurements of the paths before a run.
 
 use crate::queue::{HEADER_BYTES, is_shaped};
-use crate::way::{Way, overhead_bytes, packet_bytes};
+use crate::way::{Way, overhead_bytes};
 use cwnd_scenario::{Flow, Link, Scenario};
 
 /// How long a short packet and its answer should take.
@@ -101,7 +101,7 @@ pub fn bursts(scenario: &Scenario, ways: &[Way]) -> Vec<Burst> {
                 link: slowest,
                 is_back,
                 rate_bps: of(slowest).rate_bps.min(entering_bps.unwrap_or(u64::MAX)),
-                packet_bytes: packet_bytes(flow),
+                packet_bytes: flow.packet_bytes(),
                 limit_pkts,
                 pkts: limit_pkts.map_or(FEW_PKTS, |limit| u64::from(limit) * 4 + 200),
             });

@@ -1,7 +1,7 @@
 //! Resources that a guest needs for a scenario: memory for windows, and a processor that keeps up.
 
 use crate::Error;
-use crate::way::{Way, packet_bytes};
+use crate::way::Way;
 use cwnd_scenario::{Flow, Scenario, receive_memory};
 use std::collections::BTreeMap;
 
@@ -14,30 +14,10 @@ const BUSY_MAX: f64 = 0.6;
 /// Hybla's growth in slow start is for an RTT of this length Reno's (its reference RTT).
 const HYBLA_RTT_NS: u64 = 25_000_000;
 
-/// Returns the memory that the window of a flow may need, with some to spare.
-fn window_bytes(scenario: &Scenario, index: usize, way: &Way) -> u64 {
-    let flow = &scenario.flows[index];
-    let rtt_ns = way.rtt_ns();
-    let links = way.links.iter().map(|&link| &scenario.links[link]);
-    let rate_bps = links.clone().map(|link| link.rate_bps).min().unwrap_or(0);
-    let packet = packet_bytes(flow);
-    let in_flight_pkts = (rate_bps as f64 * rtt_ns as f64 / 8e9 / f64::from(packet)) as u64;
-    let queued_pkts: u64 = links
-        .map(|link| {
-            let limit_pkts = receive_memory::queued_pkts(link, packet);
-            limit_pkts.unwrap_or_else(|| receive_memory::queued_without_limit_pkts(in_flight_pkts))
-        })
-        .sum();
-    receive_memory::for_path_bytes(in_flight_pkts, queued_pkts)
-}
-
-fn memory_for_quick_acks_bytes(flow: &Flow) -> u64 {
-    receive_memory::for_quick_acks_bytes(flow.stack.quick_acks_pkts, flow.payload_bytes)
-}
-
 /// Returns the memory that a receiver may use.
 pub fn memory_bytes(scenario: &Scenario, index: usize, way: &Way) -> u64 {
-    window_bytes(scenario, index, way).max(memory_for_quick_acks_bytes(&scenario.flows[index]))
+    let links = way.links.iter().map(|&link| &scenario.links[link]);
+    receive_memory::memory_bytes(&scenario.flows[index], way.rtt_ns(), links)
 }
 
 /// About how many segments the receiver acknowledges one by one, where its memory for the path makes them more than the
@@ -58,7 +38,7 @@ pub fn speed(scenario: &Scenario, ways: &[Way]) -> Result<u32, Error> {
     for (flow, way) in scenario.flows.iter().zip(ways) {
         let slowest =
             way.links.iter().min_by_key(|&&link| scenario.links[link].rate_bps).expect("a path has a link");
-        let rate = scenario.links[*slowest].rate_bps as f64 / 8.0 / f64::from(packet_bytes(flow));
+        let rate = scenario.links[*slowest].rate_bps as f64 / 8.0 / f64::from(flow.packet_bytes());
         let links = (way.links.len() + flow.reverse_path.len() - 1) as f64;
         let cost = INSTRUCTIONS_PER_PACKET + links * INSTRUCTIONS_PER_LINK;
         let entry = pkts_per_s.entry(*slowest).or_insert(0.0_f64);

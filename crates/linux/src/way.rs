@@ -52,7 +52,7 @@ pub fn way(scenario: &Scenario, flow: &Flow, both_ways: bool) -> Way {
         if !only_delays(scenario, *last) || link(*before).rate_bps > link(*last).rate_bps {
             break;
         }
-        delay_ns += link(*last).delay_ns + link(*last).sending_ns(packet_bytes(flow));
+        delay_ns += link(*last).delay_ns + link(*last).sending_ns(flow.packet_bytes());
         rest = &rest[..rest.len() - 1];
     }
     let mut access = None;
@@ -67,7 +67,7 @@ pub fn way(scenario: &Scenario, flow: &Flow, both_ways: bool) -> Way {
     // A shaper's packets have not waited for their own sending.
     let crossing_ns =
         |link: &Link, bytes| link.delay_ns + if is_shaped(link) { link.sending_ns(bytes) } else { 0 };
-    delay_ns += rest.iter().map(|&index| crossing_ns(link(index), packet_bytes(flow))).sum::<u64>();
+    delay_ns += rest.iter().map(|&index| crossing_ns(link(index), flow.packet_bytes())).sum::<u64>();
     let wires_ns = rest.iter().map(|&index| wire_delay_ns(link(index), both_ways)).sum();
     let back = || flow.reverse_path.iter().map(|&index| link(index));
     Way {
@@ -79,11 +79,6 @@ pub fn way(scenario: &Scenario, flow: &Flow, both_ways: bool) -> Way {
             + back().map(|link| crossing_ns(link, flow.stack.ack_bytes)).sum::<u64>(),
         back_wires_ns: back().map(|link| wire_delay_ns(link, both_ways)).sum(),
     }
-}
-
-/// The bytes of a full packet as the scenario counts them.
-pub fn packet_bytes(flow: &Flow) -> u32 {
-    flow.payload_bytes + flow.stack.header_bytes
 }
 
 /// Returns how many bytes longer the scenario's headers are than the kernel's.

@@ -194,11 +194,10 @@ impl Scenario {
         there + back + flow.return_delay_ns
     }
 
-    /// Bytes on the wire of a full packet of the first flow that sends data over `link`, or of the first flow: a queue that
-    /// counts bytes takes a threshold in packets for so many of these.
-    pub fn packet_bytes_at(&self, link: u32) -> u32 {
-        let flow = self.flows.iter().find(|flow| flow.path.contains(&link));
-        flow.or(self.flows.first()).map_or(0, Flow::packet_bytes)
+    /// The first flow that sends data over `link`, or the first of all. A queue that counts bytes takes packets for full ones of
+    /// this flow.
+    pub fn first_flow_at(&self, link: u32) -> &Flow {
+        self.flows.iter().find(|flow| flow.path.contains(&link)).unwrap_or(&self.flows[0])
     }
 
     fn link_groups(&self) -> Vec<LinkGroup> {

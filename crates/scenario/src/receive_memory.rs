@@ -5,6 +5,7 @@
 //! segments for each that arrives, and each of these is acknowledged at once. ACKs counted in guests with Linux 6.12 have the
 //! constants: docs/worlds.md.
 
+use crate::description::bdp_bytes;
 use crate::{Flow, Link, Scenario};
 
 /// Memory of a segment besides its payload.
@@ -44,26 +45,25 @@ pub fn for_quick_acks_bytes(pkts: u32, payload_bytes: u32) -> u64 {
     if for_one_bytes.is_finite() { (f64::from(pkts) * for_one_bytes).round() as u64 } else { 0 }
 }
 
-/// The memory of a receiver for a path that holds so many packets in flight and in its queues: slow start ends at twice
-/// what fits, and less than that share of a buffer is offered as a window.
-pub fn for_path_bytes(in_flight_pkts: u64, queued_pkts: u64) -> u64 {
-    3 * (in_flight_pkts + queued_pkts + 100) * SEGMENT_BYTES
-}
-
-/// Packets for which a link without a limit has room, of those that fill the path.
-pub fn queued_without_limit_pkts(in_flight_pkts: u64) -> u64 {
-    10 * in_flight_pkts + 10_000
-}
-
-/// Packets that a link with a limit holds.
-pub fn queued_pkts(link: &Link, packet_bytes: u32) -> Option<u64> {
-    link.buffer_bytes.map(|bytes| bytes / u64::from(packet_bytes)).or(link.buffer_pkts.map(u64::from))
+/// The memory of the flow's receiver: that of its quick ACKs, or for three times what a path with this RTT holds in flight and in
+/// the queues of `links` if that is more. Slow start ends at twice what fits, and less than that share is offered as a window. A
+/// link without a limit is taken to queue ten times what is in flight, and 10,000 packets more.
+pub fn memory_bytes<'a>(flow: &Flow, rtt_ns: u64, links: impl Iterator<Item = &'a Link> + Clone) -> u64 {
+    let packet_bytes = flow.packet_bytes();
+    let rate_bps = links.clone().map(|link| link.rate_bps).min().unwrap_or(0);
+    let in_flight_pkts = (bdp_bytes(rate_bps, rtt_ns) / f64::from(packet_bytes)) as u64;
+    let queued_pkts = links.map(|link| match (link.buffer_bytes, link.buffer_pkts) {
+        (Some(bytes), _) => bytes / u64::from(packet_bytes),
+        (None, Some(pkts)) => pkts.into(),
+        (None, None) => 10 * in_flight_pkts + 10_000,
+    });
+    let for_path_bytes = 3 * (in_flight_pkts + queued_pkts.sum::<u64>() + 100) * SEGMENT_BYTES;
+    for_path_bytes.max(for_quick_acks_bytes(flow.stack.quick_acks_pkts, flow.payload_bytes))
 }
 
 impl Scenario {
     /// The window that the receiver of a flow offers, in packets. Without one of its own a receiver of the profile `linux`
-    /// offers the share of its memory that is payload: it has that of its quick ACKs, or more if the path needs it. None: no
-    /// limit.
+    /// offers the share of its memory that is payload ([`memory_bytes`]). None: no limit.
     pub fn receive_window_pkts(&self, flow: usize) -> Option<u32> {
         let Flow { stack, payload_bytes, path, .. } = &self.flows[flow];
         let links = || path.iter().map(|&link| &self.links[link as usize]);
@@ -73,17 +73,11 @@ impl Scenario {
         if links().any(|link| link.variation.is_some()) {
             return None;
         }
-        let packet_bytes = self.flows[flow].packet_bytes();
-        let slowest = links().min_by_key(|link| link.rate_bps)?;
-        let in_flight_bits = u128::from(slowest.rate_bps) * u128::from(self.rtt_ns(flow)) / 1_000_000_000;
-        let in_flight_pkts = (in_flight_bits / 8 / u128::from(packet_bytes)) as u64;
-        // Where a faster link has no limit, nothing waits.
-        let queued = links().map(|link| match queued_pkts(link, packet_bytes) {
-            None if link.rate_bps > slowest.rate_bps => 0,
-            limit => limit.unwrap_or_else(|| queued_without_limit_pkts(in_flight_pkts)),
-        });
-        let for_path_bytes = for_path_bytes(in_flight_pkts, queued.sum());
-        let memory_bytes = for_path_bytes.max(for_quick_acks_bytes(stack.quick_acks_pkts, *payload_bytes));
+        // Nothing waits at a faster link without a limit.
+        let slowest_bps = self.bottleneck(flow).rate_bps;
+        let is_limited = |link: &&Link| link.buffer_bytes.is_some() || link.buffer_pkts.is_some();
+        let queues = links().filter(|link| is_limited(link) || link.rate_bps == slowest_bps);
+        let memory_bytes = memory_bytes(&self.flows[flow], self.rtt_ns(flow), queues);
         let window_bytes = memory_bytes as f64 * share(*payload_bytes);
         Some((window_bytes / f64::from(*payload_bytes)) as u32)
     }

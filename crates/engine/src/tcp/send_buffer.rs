@@ -19,16 +19,15 @@ pub struct SendBuffer {
 }
 
 impl SendBuffer {
-    /// The buffer of a flow after growth of cwnd until `flight_pkts` were in flight.
-    pub fn new(flow: &Flow, flight_pkts: u64) -> SendBuffer {
+    /// The buffer with which a connection begins.
+    pub fn new(flow: &Flow) -> SendBuffer {
         let per_cwnd = segments_per_cwnd(flow.payload_bytes, flow.stack.timestamps);
         let mut buffer = SendBuffer { per_cwnd, pkts: 0, is_full: false };
         buffer.grow_for(LEAST_CWND);
-        buffer.grow_to_hold(flight_pkts);
         buffer
     }
 
-    /// Until now no segment was missing, so that it has room for what is in flight.
+    /// A segment is missing, and was not until now: cwnd grew until so many were in flight, and the buffer with it.
     pub fn grow_to_hold(&mut self, flight_pkts: u64) {
         self.is_full = false;
         while self.pkts <= flight_pkts {
@@ -70,7 +69,9 @@ mod tests {
             "[dumbbell]\nrate = '1 Mbps'\ndelay = '1 ms'\nbuffer = 9\n[[flows]]\ncca = 'reno'\npacket = {payload_bytes}"
         );
         let scenario = Scenario::from_toml(&text, "test.toml", &[]).unwrap();
-        SendBuffer::new(&scenario.flows[0], flight_pkts)
+        let mut buffer = SendBuffer::new(&scenario.flows[0]);
+        buffer.grow_to_hold(flight_pkts);
+        buffer
     }
 
     /// A socket begins with 87,040 bytes for a window of 10, and a segment of 1448 bytes takes 2280.

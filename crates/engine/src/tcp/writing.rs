@@ -36,7 +36,7 @@ impl<C: CongestionControl> Sender<'_, C> {
         let (flow, flight_pkts) = (self.flow, self.nxt - self.una);
         if flow.stack.profile == "linux" {
             let buffer = &mut self.repairs().send_buffer;
-            buffer.get_or_insert_with(|| SendBuffer::new(flow, flight_pkts)).grow_to_hold(flight_pkts);
+            buffer.get_or_insert_with(|| SendBuffer::new(flow)).grow_to_hold(flight_pkts);
         }
     }
 
@@ -44,8 +44,7 @@ impl<C: CongestionControl> Sender<'_, C> {
     #[inline(always)]
     pub(super) fn has_room_for_new(&mut self) -> bool {
         let held_pkts = self.nxt - self.una;
-        held_pkts < u64::from(self.driver.ack.snd_wnd)
-            && (self.misses_nothing() || self.has_written_more(held_pkts))
+        held_pkts < self.receive_window() && (self.misses_nothing() || self.has_written_more(held_pkts))
     }
 
     fn has_written_more(&mut self, held_pkts: u64) -> bool {

@@ -76,8 +76,9 @@ fn red_drops_by_its_curve() {
     assert!((share * mean - 1.0).abs() < 0.03, "{share} for {}", 1.0 / mean);
 }
 
-/// Full packets have 1514 bytes: 8 of them are as long as 202 of 60 bytes, 20 as 504. With a weight of 1 the average is the present queue, and all arrivals
-/// are dropped from max on; with the least the average stays below min, and the buffer alone limits.
+/// Full packets have 1514 bytes: 8 of them are as long as 202 of 60 bytes, 20 as 504. With a weight of 1 the average is the
+/// present queue, and all arrivals are dropped from max on; with the least the average stays below min, and the buffer alone
+/// limits.
 #[test]
 fn linuxs_red_counts_bytes_and_takes_packets_for_full_ones() {
     let held = |variant: &str, weight: f64| {

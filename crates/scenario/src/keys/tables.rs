@@ -311,8 +311,8 @@ pub static STACK: Keys = keys("stack", "stack = { ... }", &[&[
     key("initial_ssthresh", Limit, Words("unlimited; ns2: the receive window"),
         "Packets at which the first slow start ends."),
     key("receive_window", OneOf(&[Limit, Data]), Words("unlimited; base agents of ns2: 20"),
-        "Packets that the receiver allows in flight, or bytes of payload in whole packets. Unlimited, that of `linux` offers what \
-         its memory holds: 6,094 packets of 1448 bytes, more on paths that hold more than a quarter of that."),
+        "Packets that the receiver allows in flight, or bytes of payload in whole packets. Without a limit a \
+         receiver of `linux` offers what its memory holds: 6,094 packets of 1448 bytes, more on paths that hold more than a quarter of that."),
     key("ack_every", Whole(1, 1000), Words("2; ns2: 1"), "Segments in order per ACK."),
     key("quick_acks", Whole(0, u32::MAX as u64), Words("600, less with larger packets; ns2: 0"),
         "Segments at the start that are acknowledged one by one."),

@@ -30,7 +30,7 @@ pub fn packet_by_packet(scenario: &Scenario, id: u32, seed: u64) -> Box<dyn Disc
         None => Box::new(fifo::Fifo::new(link, rng)),
         // It counts arrivals that it has no room for, too: the limit in bytes is its own.
         Some(Queue::Red(red)) => {
-            return Box::new(red::RedQueue::new(red, link, scenario.packet_bytes_at(id), rng));
+            return Box::new(red::RedQueue::new(red, link, scenario.first_flow_at(id).packet_bytes(), rng));
         }
         Some(Queue::Codel(codel)) => Box::new(codel::CodelQueue::new(codel, limit)),
         Some(Queue::FqCodel(fq)) => Box::new(fq_codel::FqCodelQueue::new(fq, limit, rng.next_u64())),
