@@ -5,6 +5,7 @@ use crate::{Error, refuse};
 use cwnd_engine::net::{Load, Parts, Segment, SelectiveAck, Side, Tap};
 use cwnd_engine::{BorrowedSimulation, Control};
 use cwnd_evidence::write::{Frame, PAYLOAD_MAX, Writer};
+use cwnd_scenario::receive_memory::ReceiveWindow;
 use cwnd_scenario::{Ecn, Flow, Handshake, Scenario};
 use pyo3::prelude::*;
 use std::cell::RefCell;
@@ -99,8 +100,9 @@ struct Recorder<'a, W: Write> {
     flow: &'a Flow,
     number: u32,
     port: u16,
-    /// The scale and the field of the receiver's window.
-    window: (u8, u16),
+    window: Option<ReceiveWindow>,
+    /// Segments that the receiver has acknowledged.
+    acknowledged_pkts: u64,
     /// By which all times are later, so that the first handshake has one.
     shift_ns: u64,
     /// First byte of each segment that was sent, and the end of the last.
@@ -111,20 +113,27 @@ struct Recorder<'a, W: Write> {
     echo_ms: u32,
 }
 
-/// The scale and the field of a receiver's window of so many packets.
-fn window(pkts: Option<u32>, payload_bytes: u32) -> (u8, u16) {
-    let Some(pkts) = pkts else { return (SCALE_MAX, u16::MAX) };
-    let bytes = u64::from(pkts) * u64::from(payload_bytes);
-    let scale = (0..SCALE_MAX).find(|scale| bytes.div_ceil(1 << scale) <= u64::from(u16::MAX));
-    let scale = scale.unwrap_or(SCALE_MAX);
-    (scale, bytes.div_ceil(1 << scale).min(u64::from(u16::MAX)) as u16)
-}
-
 fn ms(ns: u64) -> u32 {
     (ns / 1_000_000) as u32
 }
 
 impl<W: Write> Recorder<'_, W> {
+    fn window_bytes(&self, pkts: u64) -> u64 {
+        pkts * u64::from(self.flow.payload_bytes)
+    }
+
+    /// The scale of the receiver's window, with which the field holds it when it has opened.
+    fn scale(&self) -> u8 {
+        let bytes = self.window.map_or(u64::MAX, |window| self.window_bytes(window.pkts.into()));
+        (0..SCALE_MAX).find(|scale| bytes.div_ceil(1 << scale) <= u64::from(u16::MAX)).unwrap_or(SCALE_MAX)
+    }
+
+    /// The field of the receiver's window.
+    fn window_field(&self) -> u16 {
+        let bytes = self.window.map(|window| self.window_bytes(window.after(self.acknowledged_pkts)));
+        bytes.map_or(u16::MAX, |bytes| bytes.div_ceil(1 << self.scale()).min(u64::from(u16::MAX)) as u16)
+    }
+
     fn options(&self, time_ns: u64, echo_ms: u32) -> Vec<u8> {
         let mut options = Vec::with_capacity(40);
         if self.flow.stack.timestamps {
@@ -139,7 +148,7 @@ impl<W: Write> Recorder<'_, W> {
         let segment = self.flow.payload_bytes.min(u32::from(u16::MAX)) as u16;
         let [high, low] = segment.to_be_bytes();
         // MSS, SACK permitted, scale.
-        let mut options = vec![2, 4, high, low, 1, 1, 4, 2, 1, 3, 3, self.window.0];
+        let mut options = vec![2, 4, high, low, 1, 1, 4, 2, 1, 3, 3, self.scale()];
         options.extend(self.options(time_ns, echo_ms));
         options
     }
@@ -153,7 +162,7 @@ impl<W: Write> Recorder<'_, W> {
             seq: ISN.0.wrapping_add(1),
             ack: ISN.1.wrapping_add(1),
             flags: ACK,
-            window: if up { u16::MAX } else { self.window.1 },
+            window: if up { u16::MAX } else { self.window_field() },
             options: Vec::new(),
             payload: 0,
             ecn: 0,
@@ -245,6 +254,7 @@ impl<W: Write> Recorder<'_, W> {
             self.out.borrow_mut().add(&made);
             return;
         }
+        self.acknowledged_pkts = ack.next;
         let mut options = self.options(ack.returned_ns, ms(ack.echo_ns));
         let mut blocks: Vec<(u64, u64)> = Vec::new();
         if ack.duplicate {
@@ -337,7 +347,8 @@ fn write<W: Write>(scenario: &Scenario, at: Side, file: W) -> PyResult<()> {
             flow,
             number,
             port: 40_000 + *turn,
-            window: window(scenario.receive_window_pkts(number as usize), flow.payload_bytes),
+            window: scenario.receive_window(number as usize),
+            acknowledged_pkts: 0,
             shift_ns: longest_ns,
             starts: vec![0],
             answered: false,

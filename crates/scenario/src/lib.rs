@@ -237,7 +237,7 @@ pub struct Stack {
     pub initial_window_pkts: u32,
     /// None, in both: as good as infinite.
     pub initial_ssthresh_pkts: Option<u32>,
-    /// None, in both: no limit but memory ([`Scenario::receive_window_pkts`]). 20 for base agents of ns-2, which have no module.
+    /// None, in both: no limit but memory ([`Scenario::receive_window`]). 20 for base agents of ns-2, which have no module.
     pub receive_window_pkts: Option<u32>,
     /// Segments per ACK while they arrive in order; 1: every one. 2; 1.
     pub ack_every_pkts: u32,

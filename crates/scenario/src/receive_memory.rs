@@ -61,14 +61,42 @@ pub fn memory_bytes<'a>(flow: &Flow, rtt_ns: u64, links: impl Iterator<Item = &'
     for_path_bytes.max(for_quick_acks_bytes(flow.stack.quick_acks_pkts, flow.payload_bytes))
 }
 
+/// Segments by which the window of Linux opens for one that arrives.
+const OPENS_BY_PKTS: u64 = 2;
+
+/// The window that a receiver offers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReceiveWindow {
+    /// At the start of a connection, in packets.
+    pub at_start_pkts: u32,
+    /// Once it has opened, in packets.
+    pub pkts: u32,
+}
+
+impl ReceiveWindow {
+    /// No limit.
+    pub const UNLIMITED: ReceiveWindow = ReceiveWindow::fixed(u32::MAX);
+
+    /// A window that is open from the start.
+    pub const fn fixed(pkts: u32) -> ReceiveWindow {
+        ReceiveWindow { at_start_pkts: pkts, pkts }
+    }
+
+    /// The window once so many segments have arrived, in packets.
+    #[inline(always)]
+    pub fn after(self, arrived_pkts: u64) -> u64 {
+        u64::from(self.pkts).min(u64::from(self.at_start_pkts) + OPENS_BY_PKTS * arrived_pkts)
+    }
+}
+
 impl Scenario {
-    /// The window that the receiver of a flow offers, in packets. Without one of its own a receiver of the profile `linux`
-    /// offers the share of its memory that is payload ([`memory_bytes`]). None: no limit.
-    pub fn receive_window_pkts(&self, flow: usize) -> Option<u32> {
+    /// The window that the receiver of a flow offers. Without one of its own a receiver of the profile `linux` offers the share of
+    /// its memory that is payload ([`memory_bytes`]), and half of the memory at the start if that is less. None: no limit.
+    pub fn receive_window(&self, flow: usize) -> Option<ReceiveWindow> {
         let Flow { stack, payload_bytes, path, .. } = &self.flows[flow];
         let links = || path.iter().map(|&link| &self.links[link as usize]);
         if stack.receive_window_pkts.is_some() || stack.profile != "linux" {
-            return stack.receive_window_pkts;
+            return stack.receive_window_pkts.map(ReceiveWindow::fixed);
         }
         if links().any(|link| link.variation.is_some()) {
             return None;
@@ -78,8 +106,9 @@ impl Scenario {
         let is_limited = |link: &&Link| link.buffer_bytes.is_some() || link.buffer_pkts.is_some();
         let queues = links().filter(|link| is_limited(link) || link.rate_bps == slowest_bps);
         let memory_bytes = memory_bytes(&self.flows[flow], self.rtt_ns(flow), queues);
-        let window_bytes = memory_bytes as f64 * share(*payload_bytes);
-        Some((window_bytes / f64::from(*payload_bytes)) as u32)
+        let pkts = |share: f64| (memory_bytes as f64 * share / f64::from(*payload_bytes)) as u32;
+        let share = share(*payload_bytes);
+        Some(ReceiveWindow { at_start_pkts: pkts(share.min(0.5)), pkts: pkts(share) })
     }
 }
 
@@ -92,18 +121,39 @@ mod tests {
     fn a_receiver_offers_the_share_of_its_memory_that_is_payload() {
         let window = |stack: &str, path: &str| {
             let text = format!("[dumbbell]\n{path}\n[[flows]]\ncca = 'hybla'\nstack = {{ {stack} }}");
-            Scenario::from_toml(&text, "test.toml", &[]).unwrap().receive_window_pkts(0)
+            Scenario::from_toml(&text, "test.toml", &[]).unwrap().receive_window(0)
         };
         let short = "rate = '10 Mbps'\ndelay = '100 ms'\nbuffer = 147";
-        assert_eq!(window("", short), Some((14_298_000.0_f64 * 158.0 / 256.0 / 1448.0) as u32));
+        let [half, whole] = [0.5, 158.0 / 256.0].map(|share| (14_298_000.0 * share / 1448.0) as u32);
+        assert_eq!(window("", short), Some(ReceiveWindow { at_start_pkts: half, pkts: whole }));
         // 1 Gbps and 100 ms hold 8256 packets, the buffer as many.
         let long = "rate = '1 Gbps'\nrtt = '100 ms'\nbuffer = 8256";
         let memory_bytes = 3.0 * (8256.0 + 8256.0 + 100.0) * 3000.0;
-        let window_pkts = f64::from(window("", long).unwrap());
+        let window_pkts = f64::from(window("", long).unwrap().pkts);
         assert!((window_pkts / (memory_bytes * 158.0 / 256.0 / 1448.0) - 1.0).abs() < 1e-3, "{window_pkts}");
-        assert_eq!(window("receive_window = 30", short), Some(30));
+        assert_eq!(window("receive_window = 30", short), Some(ReceiveWindow::fixed(30)));
         assert_eq!(window("profile = 'ns2'", short), None);
         assert_eq!(window("", "rate = { steps = [['0 s', '1 Mbps']] }\ndelay = '1 ms'\nbuffer = 10"), None);
+    }
+
+    /// It opens from 4,937 to 6,094 packets with 579 segments. Payload of 536 bytes, less than half of the memory, opens none.
+    #[test]
+    fn a_window_opens_by_two_segments_for_each_that_arrives() {
+        let flow = |packet: &str| {
+            format!(
+                "[dumbbell]\nrate = '10 Mbps'\ndelay = '100 ms'\nbuffer = 9\n[[flows]]\ncca = 'hybla'\n{packet}"
+            )
+        };
+        let window = |packet: &str| {
+            Scenario::from_toml(&flow(packet), "test.toml", &[]).unwrap().receive_window(0).unwrap()
+        };
+        assert_eq!(
+            [0, 1, 578, 579, 9999].map(|arrived| window("").after(arrived)),
+            [4937, 4939, 6093, 6094, 6094]
+        );
+        let small = window("packet = '588 bytes'");
+        assert_eq!(small.at_start_pkts, small.pkts);
+        assert_eq!(ReceiveWindow::fixed(30).after(9999), 30);
     }
 
     #[test]

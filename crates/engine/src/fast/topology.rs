@@ -4,6 +4,7 @@ use crate::fast::link::reverse::ReversePath;
 use crate::net::link::fineness::{count_users, finer_links};
 use crate::net::link::queue::discipline::{Codepoint, codepoint};
 use crate::time::{Fraction, Tick};
+use cwnd_scenario::receive_memory::ReceiveWindow;
 use cwnd_scenario::{Flow, Link, Scenario};
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -64,7 +65,7 @@ pub struct Route {
     pub reordered: bool,
     /// Both ways without queueing.
     pub rtt_ns: u64,
-    pub receive_window_pkts: Option<u32>,
+    pub receive_window: Option<ReceiveWindow>,
 }
 
 /// One link of a flow's route where packets may wait.
@@ -325,7 +326,7 @@ impl<'a, T: Tick> Topology<'a, T> {
             first_back_hop: back.map(|place| first_hop + place as u32),
             reordered: hops.any(|hop| !hop.back && self.link(hop.link).may_reorder()),
             rtt_ns: self.scenario.rtt_ns(flow as usize),
-            receive_window_pkts: self.scenario.receive_window_pkts(flow as usize),
+            receive_window: self.scenario.receive_window(flow as usize),
         }
     }
 

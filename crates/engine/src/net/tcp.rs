@@ -12,6 +12,7 @@ use crate::tcp::ticks::Ticks;
 use crate::time::NEVER;
 use cwnd_algorithms::CongestionControl;
 use cwnd_results::FlowResult;
+use cwnd_scenario::receive_memory::ReceiveWindow;
 use cwnd_scenario::{Flow, Scenario};
 use std::fmt::Display;
 
@@ -29,7 +30,7 @@ pub struct Path {
     reordered: bool,
     /// Without queues.
     rtt_ns: u64,
-    receive_window_pkts: Option<u32>,
+    receive_window: Option<ReceiveWindow>,
 }
 
 impl Path {
@@ -37,7 +38,7 @@ impl Path {
         Path {
             reordered: scenario.may_reorder(flow),
             rtt_ns: scenario.rtt_ns(flow),
-            receive_window_pkts: scenario.receive_window_pkts(flow),
+            receive_window: scenario.receive_window(flow),
         }
     }
 }
@@ -52,7 +53,7 @@ impl<'a> Tcp<'a> {
         path: Path,
         (seed, ticks, name): (u64, Ticks, impl Display),
     ) -> Tcp<'a> {
-        let mut sender = Sender::new(cc, flow, start_ns, source, path.receive_window_pkts);
+        let mut sender = Sender::new(cc, flow, start_ns, source, path.receive_window);
         sender.draw_chance(seed, ticks, name);
         let receiver = Receiver::new(&flow.stack, path.reordered, path.rtt_ns);
         Tcp { sender, receiver, last_arrival_ns: 0, at_stop: None }

@@ -24,6 +24,7 @@ use chacha20::rand_core::Rng;
 use cwnd_algorithms::{
     APP_LIMITED, CWND_LIMITED, CongestionControl, Driver, SSTHRESH_INFINITE, State, Window,
 };
+use cwnd_scenario::receive_memory::ReceiveWindow;
 use cwnd_scenario::{Detection, Flow, Handshake, Pacing, RateLimited, RecoveryChoices};
 use std::fmt::Display;
 use std::mem::offset_of;
@@ -76,6 +77,7 @@ pub struct Sender<'a, C> {
     pub(super) rto: Rto,
     /// How much may be in flight now: cwnd, except during a reduction.
     pub(super) send_window: u64,
+    pub(super) receive_window: ReceiveWindow,
     pub(super) window_use: WindowUse,
     pub sent: u64,
     pub(super) last_sent_ns: u64,
@@ -126,7 +128,7 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
         flow: &'a Flow,
         start_ns: u64,
         source: Option<Source<'a>>,
-        receive_window_pkts: Option<u32>,
+        receive_window: Option<ReceiveWindow>,
     ) -> Sender<'a, C> {
         let stack = &flow.stack;
         let choices = stack.recovery.choices();
@@ -135,9 +137,10 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
             ssthresh: stack.initial_ssthresh_pkts.map_or(SSTHRESH_INFINITE, |pkts| pkts.max(2)),
             ..Window::new(stack.initial_window_pkts)
         };
+        let receive_window = receive_window.unwrap_or(ReceiveWindow::UNLIMITED);
         let ack = cwnd_algorithms::Ack {
             now_us: start_ns / 1000,
-            snd_wnd: receive_window_pkts.unwrap_or(u32::MAX),
+            snd_wnd: receive_window.pkts,
             mss: flow.payload_bytes,
             ..Default::default()
         };
@@ -177,6 +180,7 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
             driver,
             sent_times: SentTimes::default(),
             send_window: u64::from(stack.initial_window_pkts),
+            receive_window,
             window_use: WindowUse::default(),
             sent: 0,
             last_sent_ns: start_ns,
@@ -268,7 +272,7 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
 
     #[inline(always)]
     pub(super) fn receive_window(&self) -> u64 {
-        u64::from(self.driver.ack.snd_wnd)
+        self.receive_window.after(self.una)
     }
 
     pub(super) fn repairs(&mut self) -> &mut Repairs {

@@ -207,13 +207,13 @@ fn a_link_carries_its_rate_and_no_more_where_a_packet_takes_no_whole_number_of_n
 
 #[test]
 fn a_backlog_of_centuries_stays_in_the_queue() {
-    // 40,000 packets of 520,528 s each: 660 years. A flow sends again every hour.
-    let rto = "{ initial_window = 1000, initial_rto = '60 min', min_rto = '60 min', max_rto = '60 min' }";
+    // 45,000 packets of 520,528 s each: 740 years. A flow sends again every hour.
+    let rto = "{ initial_window = 900, initial_rto = '60 min', min_rto = '60 min', max_rto = '60 min' }";
     for clock in ["nanoseconds", "ns2"] {
         let run = answer(&format!(
             "duration = '14400 min'\nsamples = 'off'\nclock = '{clock}'\n\
              [[chain]]\nrate = '1 bps'\ndelay = '0 s'\nbuffer = 'unlimited'\n\
-             [[flows]]\ncca = 'reno'\npacket = 65000\ncount = 40\nstack = {rto}\n"
+             [[flows]]\ncca = 'reno'\npacket = 65000\ncount = 50\nstack = {rto}\n"
         ));
         let link = &run.links[0];
         assert_eq!((link.delivered_pkts, link.dropped_pkts, link.utilization), (1, 0, 1.0), "{clock}");

@@ -57,7 +57,7 @@ impl<'a, C: CongestionControl> Connection<'a, C> {
             first_hop: route.first_hop,
             first_back_hop: route.first_back_hop,
             receiver: Receiver::new(&flow.stack, route.reordered, route.rtt_ns),
-            sender: Sender::new(cc, flow, start_ns, source, route.receive_window_pkts),
+            sender: Sender::new(cc, flow, start_ns, source, route.receive_window),
             noted: (warmup_ns > start_ns).then(|| Box::new(Noted::new(warmup_ns, flow.stop_ns))),
             note_after_ns: if warmup_ns > start_ns { warmup_ns.min(flow.stop_ns) } else { flow.stop_ns },
             last_arrival_ns: 0,
