@@ -137,6 +137,10 @@ impl Discipline for PieQueue {
         self.update_until(now_ns);
         let full = self.packets.len() >= self.limit;
         let early = !full && self.drops_early();
+        if full {
+            // RFC 8033, appendix B, and Linux: a drop for want of room counts, too.
+            self.accumulated = 0.0;
+        }
         let marks = self.pie.ecn && packet.codepoint.is_ect() && self.probability <= MARKED_UP_TO;
         if full || early && !marks {
             dropped.push(packet);
@@ -219,5 +223,30 @@ mod tests {
         queue.probability = 0.2;
         queue.update();
         assert!((queue.probability - (0.2 - 0.125 * 0.015) * 0.98).abs() < 1e-12, "{}", queue.probability);
+    }
+
+    /// At a probability of 0.05 the 17th arrival in a row may be dropped. Every second one finds the queue full here.
+    #[test]
+    fn a_drop_at_a_full_queue_puts_the_next_early_drop_off() {
+        let pie = Pie {
+            variant: QueueVariant::Linux,
+            target_ns: 15_000_000,
+            update_ns: 20_000_000,
+            burst_ns: 0,
+            ecn: false,
+        };
+        let mut queue = PieQueue::new(&pie, 100, 50_000_000, random_stream(1, "queue"));
+        let mut dropped = Vec::new();
+        for _ in 0..100 {
+            queue.enqueue(0, packet(0), false, &mut dropped);
+        }
+        (queue.probability, queue.old_delay_ns, queue.delay_ns) = (0.05, 24_000_000, 24_000_000);
+        for round in 1..=1000 {
+            queue.dequeue(0, &mut dropped);
+            queue.enqueue(0, packet(0), false, &mut dropped);
+            assert_eq!(queue.waiting_pkts(), 100, "{round}");
+            queue.enqueue(0, packet(0), false, &mut dropped);
+            assert_eq!(dropped.len(), round);
+        }
     }
 }
