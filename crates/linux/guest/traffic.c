@@ -290,8 +290,15 @@ static void look_at_flow(struct flow *flow, uint64_t at_ns, int is_sample)
 	const struct tcp_info *sent = &sender.of, *got = &receiver.of;
 	uint64_t from_ns = flow->start_ns > warmup_ns ? flow->start_ns : warmup_ns;
 
-	if (read_information(flow->sender, &sender) || sent->tcpi_state == TCP_SYN_SENT)
+	if (read_information(flow->sender, &sender))
 		return;
+	if (sent->tcpi_state == TCP_SYN_SENT) {
+		flow->now.retransmitted_pkts = sent->tcpi_total_retrans;
+		flow->now.timeouts = sender.later.total_rto;
+		if (at_ns <= from_ns)
+			flow->before = flow->now;
+		return;
+	}
 	limit_window(flow, flow->receiver);
 	read_information(flow->receiver, &receiver);
 	if (flow->marks >= 0)

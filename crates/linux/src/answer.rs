@@ -14,9 +14,11 @@ const IDLE_MIN: f64 = 0.05;
 
 /// How far the path may be from what the scenario asks.
 const RATE_TOLERANCE: f64 = 0.01;
-/// Tolerance for the rate of a few packets: a shaper forwards the first and the last up to a quarter of a packet's time early or
-/// late.
-const RATE_TOLERANCE_OF_FEW: f64 = 0.06;
+/// The times at which a burst's packets come are those at which the guest's processor takes them: as late as this while it is at
+/// other work, at one instruction in a nanosecond.
+const LATE_NS: f64 = 100_000.0;
+/// A shaper forwards the first and the last of a few packets early or late, together by so much of a packet's time.
+const SHAPED_PKTS: f64 = 0.25;
 const RTT_TOLERANCE: f64 = 0.01;
 /// The work of the kernel and of the wires for two short packets.
 const RTT_TOLERANCE_MS: f64 = 0.5;
@@ -86,7 +88,7 @@ fn notes(scenario: &Scenario, plan: &Plan, lines: &[String]) -> Vec<String> {
     let mut bursts = rows(lines, "burst");
     for burst in &plan.bursts {
         let row = bursts.next().unwrap_or_default();
-        notes.extend(judge_burst(burst, &row).map(|found| wrong(burst.flow, found)));
+        notes.extend(judge_burst(burst, &row, plan.speed).map(|found| wrong(burst.flow, found)));
         if burst.limit_pkts.is_some() && row.last() == Some(&0.0) {
             unmeasured.push(format!("queue of {}", scenario.links[burst.link].name));
         }
@@ -124,13 +126,16 @@ fn judge_trip(trip: &Trip, row: &[f64]) -> Option<String> {
 }
 
 /// Describes what is wrong with a path's rate or its queue, if anything is.
-fn judge_burst(burst: &Burst, row: &[f64]) -> Option<String> {
+fn judge_burst(burst: &Burst, row: &[f64], speed: u32) -> Option<String> {
     let [_, arrived, took_ns, held, dropped] = *row else { return Some(UNMEASURED.to_owned()) };
     let way = if burst.is_back { " back" } else { "" };
-    let mbps = (arrived - 1.0) * f64::from(burst.packet_bytes) * 8e3 / took_ns.max(1.0);
     let asked_mbps = burst.rate_bps as f64 / 1e6;
-    let tolerance = if burst.limit_pkts.is_some() { RATE_TOLERANCE } else { RATE_TOLERANCE_OF_FEW };
-    if (mbps / asked_mbps - 1.0).abs() > tolerance {
+    let packet_ns = f64::from(burst.packet_bytes) * 8e3 / asked_mbps;
+    let asked_ns = (arrived - 1.0) * packet_ns;
+    let shaped_ns = if burst.limit_pkts.is_none() { SHAPED_PKTS * packet_ns } else { 0.0 };
+    let most_ns = RATE_TOLERANCE * asked_ns + LATE_NS / f64::from(speed) + shaped_ns;
+    if arrived < 2.0 || (took_ns - asked_ns).abs() > most_ns {
+        let mbps = asked_mbps * asked_ns.max(0.0) / took_ns.max(1.0);
         return Some(format!("carries {mbps:.2} Mbit/s{way} instead of {asked_mbps:.2}"));
     }
     let limit = burst
@@ -298,4 +303,37 @@ fn link_samples(scenario: &Scenario, plan: &Plan, lines: &[String]) -> LinkSampl
         *before = (dropped, marked);
     }
     samples
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Bursts of guests: how many came, in how many nanoseconds, the most held, and whether some were dropped.
+    #[test]
+    fn a_burst_may_be_late_by_a_tenth_of_a_millisecond_and_no_more() {
+        let burst = |mbps: u64, limit_pkts| Burst {
+            flow: 0,
+            link: 0,
+            is_back: false,
+            rate_bps: mbps * 1_000_000,
+            packet_bytes: 1514,
+            limit_pkts,
+            pkts: 200,
+        };
+        let judged = |burst: &Burst, arrived: f64, took_ns: f64| {
+            judge_burst(burst, &[0.0, arrived, took_ns, 20.0, 1.0], 1)
+        };
+        // 23 packets take 4493.2 us at 62 Mbit/s, and one percent more at most, and 100 us.
+        let filled = burst(62, Some(20));
+        assert_eq!(judged(&filled, 24.0, 4_560_000.0), None);
+        assert_eq!(judged(&filled, 24.0, 4_640_000.0).unwrap(), "carries 60.04 Mbit/s instead of 62.00");
+        // Five take 890.6 us at 68 Mbit/s. At 58 Mbit/s they would take 1044 us.
+        let few = burst(68, None);
+        assert_eq!(judged(&few, 6.0, 989_000.0), None);
+        assert_eq!(judged(&few, 6.0, 1_048_000.0).unwrap(), "carries 57.79 Mbit/s instead of 68.00");
+        assert!(judged(&few, 1.0, 0.0).is_some());
+        // A faster processor is late by less.
+        assert!(judge_burst(&filled, &[0.0, 24.0, 4_560_000.0, 20.0, 1.0], 8).is_some());
+    }
 }

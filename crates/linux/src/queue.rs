@@ -212,6 +212,8 @@ fn of_fq_codel(fq: &FqCodel, limit: u32) -> Vec<u8> {
 }
 
 fn of_pie(pie: &Pie, limit: u32) -> Vec<u8> {
+    /// The kernel's timer runs out in the tick after the time that it is set to, rounded up to ticks.
+    const TIMER_TICK_NS: u64 = 4_000_000;
     const TARGET: u16 = 1;
     const LIMIT: u16 = 2;
     const UPDATE: u16 = 3;
@@ -219,7 +221,7 @@ fn of_pie(pie: &Pie, limit: u32) -> Vec<u8> {
     [
         attribute_u32(TARGET, us(pie.target_ns)),
         attribute_u32(LIMIT, limit),
-        attribute_u32(UPDATE, us(pie.update_ns)),
+        attribute_u32(UPDATE, us(pie.update_ns.saturating_sub(TIMER_TICK_NS).max(1_000))),
         attribute_u32(ECN, pie.ecn.into()),
     ]
     .concat()
@@ -285,6 +287,20 @@ mod tests {
              0c000a00002d310100000000\
              14000600105e5f00000000000000000000000000"
         );
+    }
+
+    /// 16 ms are four ticks, after which the kernel's timer runs out with the fifth: 20 ms, as with the kernel's own 15 ms.
+    #[test]
+    fn pies_timer_is_set_a_tick_before_the_update() {
+        let pie = Pie {
+            variant: cwnd_scenario::QueueVariant::Linux,
+            target_ns: 15_000_000,
+            update_ns: 20_000_000,
+            burst_ns: 150_000_000,
+            ecn: false,
+        };
+        let options = of_pie(&pie, 100);
+        assert_eq!(options[16..24], [&[8, 0, 3, 0][..], &16_000_u32.to_ne_bytes()].concat());
     }
 
     #[test]
