@@ -6,6 +6,9 @@ use crate::time::NEVER;
 use cwnd_algorithms::CongestionControl;
 use cwnd_scenario::Handshake;
 
+/// So many timeouts of a SYN pass before Linux, from 6.5 on, waits longer for each (tcp_syn_linear_timeouts).
+const LINEAR_TIMEOUTS: u64 = 4;
+
 impl<C: CongestionControl> Sender<'_, C> {
     /// The SYN is acknowledged: the algorithm begins, and knows an RTT.
     #[cold]
@@ -55,7 +58,9 @@ impl<C: CongestionControl> Sender<'_, C> {
         } else {
             self.go_back();
         }
-        self.rto.back_off();
+        if self.flow.stack.profile != "linux" || self.timeouts > LINEAR_TIMEOUTS {
+            self.rto.back_off();
+        }
         self.rto_at = now + self.rto.timeout_ns();
     }
 }

@@ -37,6 +37,27 @@ fn the_initial_window_opens_when_the_syn_is_acknowledged_at_once() {
     assert_eq!(sent, [1, 1, 10]);
 }
 
+/// On a wire that loses all, Linux's sender waits a second five times and then twice as long each time, that of ns-2 twice as long
+/// from the first time on: seconds at which timeouts come.
+#[test]
+fn linux_sends_a_syn_again_each_second_before_it_waits_longer() {
+    let timeouts_until = |profile: &str, duration_s: u32| {
+        answer(&format!(
+            "duration = '{duration_s} s'\nsamples = 'off'\n[[chain]]\nrate = '1 Mbps'\ndelay = '10 ms'\nbuffer = 9\nper = 0.9999999\n\
+             [[flows]]\ncca = 'reno'\nstack = {{ profile = '{profile}', handshake = 'first', initial_rto = '1 s' }}\n"
+        ))
+        .flows[0]
+            .timeouts
+    };
+    let at_s = |profile: &str| {
+        (1..=40)
+            .filter(|&at_s| timeouts_until(profile, at_s + 1) > timeouts_until(profile, at_s))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(at_s("linux"), [1, 2, 3, 4, 5, 7, 11, 19, 35]);
+    assert_eq!(at_s("ns2"), [1, 3, 7, 15, 31]);
+}
+
 /// A queue for two packets keeps one of four segments that follow the ACK of the SYN-ACK at once. One-way senders of ns-2 send no such
 /// ACK.
 #[test]
