@@ -381,6 +381,29 @@ fn prr_sends_in_proportion_to_what_is_delivered() {
     }
 }
 
+/// 25 segments with a window of 30, of which the first four are lost. Until 15 are in flight, by the d-th packet delivered
+/// ceil(d 15 / 30) have been sent in Linux 6.12, ceil(d 15 / 25) by RFC 9937.
+#[test]
+fn linux_reduces_in_proportion_to_its_window_and_not_to_what_was_in_flight() {
+    let sent_again = |profile: &str, at_us: u64| {
+        answer(&format!(
+            "duration = '{at_us} us'\nsamples = 'off'\n[[chain]]\nrate = '8 Mbps'\ndelay = '10 ms'\nbuffer = 100\nlosses = [1, 2, 3, 4]\n\
+             [[flows]]\ncca = 'reno'\npacket = '1000 bytes'\nsize = '25 KB'\n\
+             stack = {{ profile = '{profile}', recovery = 'prr', initial_window = 30, initial_ssthresh = 30, ack_every = 1, sack_delay = '0 s', \
+             handshake = 'off', initial_rto = '1 s' }}\n"
+        ))
+        .flows[0]
+            .retransmitted_pkts
+    };
+    let acks = |profile: &str| {
+        let counts: Vec<u64> = (20..50).map(|at_ms| sent_again(profile, 1000 * at_ms + 900)).collect();
+        let first = counts.iter().position(|&count| count > 0).unwrap();
+        counts[first..first + 5].to_vec()
+    };
+    assert_eq!(acks("linux"), [1, 1, 2, 2, 3]);
+    assert_eq!(acks("ns2"), [1, 2, 2, 3, 3]);
+}
+
 const BURST: &str = r#"
     stack = { ack_every = 1, sack_delay = "0 s", recovery = "RECOVERY" }
     [[chain]]

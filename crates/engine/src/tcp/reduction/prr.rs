@@ -2,7 +2,7 @@
 
 #[derive(Default)]
 pub struct Prr {
-    /// RecoverFS: in flight before the reduction began.
+    /// RecoverFS: in flight before the reduction began; in Linux 6.12 cwnd then.
     recover_fs: u64,
     /// prr_delivered: delivered since.
     delivered: u64,
@@ -23,9 +23,9 @@ pub struct Progress {
 }
 
 impl Prr {
-    /// `in_flight` counts neither segments that were SACKed before the ACK that shows the loss nor less than one.
-    pub fn new(in_flight: u64) -> Prr {
-        Prr { recover_fs: in_flight.max(1), delivered: 0 }
+    /// What is in flight counts no segments that were SACKed before the ACK that shows the loss.
+    pub fn new(recover_fs: u64) -> Prr {
+        Prr { recover_fs: recover_fs.max(1), delivered: 0 }
     }
 
     /// How much may be in flight.
