@@ -20,6 +20,8 @@ ALGORITHMS = (
     *("westwood", "yeah"),
     *HEADERS,
 )
+#: With the parameters that they have in any kernel, which reports no single losses.
+_AS_IN_A_KERNEL = {"bbr3": {"name": "bbr3", "samples": "mainline"}}
 #: The share of scenarios that have each feature. A feature that needs another is listed after it.
 FEATURES = {
     "ecn": 0.16,
@@ -221,7 +223,8 @@ def _flows(
     flows: list[dict[str, object]] = []
     for index, cca in enumerate(ccas):
         start_s = chance.randrange(150) / 100 if index else 0
-        flows.append({"cca": cca, "start": f"{start_s} s", "start_jitter": f"{_START_JITTER_MS} ms"})
+        named = _AS_IN_A_KERNEL.get(cca, cca)
+        flows.append({"cca": named, "start": f"{start_s} s", "start_jitter": f"{_START_JITTER_MS} ms"})
         if "payload" in features and (not index or chance.random() < 0.7):
             flows[-1]["packet"] = f"{payload_bytes} bytes"
         if "access links" in features:
