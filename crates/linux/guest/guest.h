@@ -3,9 +3,8 @@
  * The only process of a guest: makes the network of a plan, sends what the plan asks, and reports.
  *
  * main.c reads the plan and calls the others; network.c makes namespaces, devices, routes and queues;
- * programs.c loads algorithms as eBPF; probe.c measures paths; traffic.c sends, receives and samples; marks.c counts marks;
- * mean.c has means;
- * report.c writes to the host.
+ * programs.c loads algorithms as eBPF; probe.c measures paths; traffic.c sends, receives and samples; information.c asks the
+ * kernel about a connection; marks.c counts marks; mean.c has means; report.c writes to the host.
  */
 #ifndef GUEST_H
 #define GUEST_H

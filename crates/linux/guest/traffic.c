@@ -7,6 +7,7 @@
  */
 #define _GNU_SOURCE
 #include "guest.h"
+#include "information.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -265,32 +266,13 @@ static void read_from(struct flow *flow)
 
 /* -- looking -- */
 
-/* What the kernel writes behind the fields that every machine's headers have. */
-union information {
-	struct tcp_info of;
-	struct {
-		char before[offsetof(struct tcp_info, tcpi_snd_wnd)];
-		uint32_t snd_wnd, rcv_wnd, rehash;
-		uint16_t total_rto, total_rto_recoveries;
-	} later;
-	char all[512];
-};
-
-static int read_information(int fd, union information *info)
-{
-	socklen_t bytes = sizeof *info;
-
-	memset(info, 0, sizeof *info);
-	return fd < 0 ? -1 : getsockopt(fd, IPPROTO_TCP, TCP_INFO, info, &bytes);
-}
-
 static void look_at_flow(struct flow *flow, uint64_t at_ns, int is_sample)
 {
 	union information sender, receiver;
 	const struct tcp_info *sent = &sender.of, *got = &receiver.of;
 	uint64_t from_ns = flow->start_ns > warmup_ns ? flow->start_ns : warmup_ns;
 
-	if (read_information(flow->sender, &sender))
+	if (information_read(flow->sender, &sender))
 		return;
 	if (sent->tcpi_state == TCP_SYN_SENT) {
 		flow->now.retransmitted_pkts = sent->tcpi_total_retrans;
@@ -300,7 +282,7 @@ static void look_at_flow(struct flow *flow, uint64_t at_ns, int is_sample)
 		return;
 	}
 	limit_window(flow, flow->receiver);
-	read_information(flow->receiver, &receiver);
+	information_read(flow->receiver, &receiver);
 	if (flow->marks >= 0)
 		flow->marked_pkts += marks_count(flow->marks);
 	flow->now = (struct totals){

@@ -23,7 +23,7 @@ pub struct Progress {
 }
 
 impl Prr {
-    /// What is in flight counts no segments that were SACKed before the ACK that shows the loss.
+    /// In flight are no segments that were SACKed before the ACK that shows the loss.
     pub fn new(recover_fs: u64) -> Prr {
         Prr { recover_fs: recover_fs.max(1), delivered: 0 }
     }
