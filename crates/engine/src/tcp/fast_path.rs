@@ -106,7 +106,7 @@ impl<C: CongestionControl> Sender<'_, C> {
             return None;
         }
         let first = self.nxt;
-        let end = self.una + self.send_window.min(self.receive_window());
+        let end = self.una + self.admitted(self.send_window);
         if end > first {
             if end - first > most {
                 return None;

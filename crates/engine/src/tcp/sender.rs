@@ -77,6 +77,8 @@ pub struct Sender<'a, C> {
     pub(super) rto: Rto,
     /// How much may be in flight now: cwnd, except during a reduction.
     pub(super) send_window: u64,
+    /// The receive window when it last limited the sender.
+    pub(super) receive_window_pkts: u64,
     pub(super) receive_window: ReceiveWindow,
     pub(super) window_use: WindowUse,
     pub sent: u64,
@@ -180,6 +182,7 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
             driver,
             sent_times: SentTimes::default(),
             send_window: u64::from(stack.initial_window_pkts),
+            receive_window_pkts: receive_window.after(0),
             receive_window,
             window_use: WindowUse::default(),
             sent: 0,
@@ -268,11 +271,6 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
     pub fn in_flight(&self) -> u64 {
         self.nxt - self.una - self.scoreboard.sacked_out - self.scoreboard.lost_out
             + self.scoreboard.retrans_out
-    }
-
-    #[inline(always)]
-    pub(super) fn receive_window(&self) -> u64 {
-        self.receive_window.after(self.una)
     }
 
     pub(super) fn repairs(&mut self) -> &mut Repairs {

@@ -1,4 +1,4 @@
-//! Data that the application has written for the sender, and the end of the data.
+//! Data that the application has written for the sender, what of it the receive window admits, and the end of the data.
 
 use crate::tcp::send_buffer::SendBuffer;
 use crate::tcp::sender::Sender;
@@ -40,11 +40,24 @@ impl<C: CongestionControl> Sender<'_, C> {
         }
     }
 
+    /// How many of so many segments the receive window admits.
+    #[inline(always)]
+    pub(super) fn admitted(&mut self, pkts: u64) -> u64 {
+        if pkts > self.receive_window_pkts { self.admitted_by_all(pkts) } else { pkts }
+    }
+
+    #[cold]
+    fn admitted_by_all(&mut self, pkts: u64) -> u64 {
+        self.receive_window_pkts = self.receive_window.after(self.una);
+        pkts.min(self.receive_window_pkts)
+    }
+
     /// Returns true if neither the receive window nor, while a segment is missing, the send buffer keeps the next new one back.
     #[inline(always)]
     pub(super) fn has_room_for_new(&mut self) -> bool {
         let held_pkts = self.nxt - self.una;
-        held_pkts < self.receive_window() && (self.misses_nothing() || self.has_written_more(held_pkts))
+        self.admitted(held_pkts + 1) > held_pkts
+            && (self.misses_nothing() || self.has_written_more(held_pkts))
     }
 
     fn has_written_more(&mut self, held_pkts: u64) -> bool {
