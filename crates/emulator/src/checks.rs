@@ -80,7 +80,7 @@ fn traffic(traffic: &Traffic) -> Option<Refusal> {
 fn stack(flow: &Flow, first: &Flow) -> Option<Refusal> {
     let stack = &flow.stack;
     let refusals = [
-        (stack.profile != "linux", ("profile", "another stack than Linux's", "'linux'")),
+        (!stack.is_linux(), ("profile", "another stack than Linux's", "'linux'")),
         (
             stack.recovery.choices().reduction != Reduction::Prr,
             ("recovery", "another recovery than PRR", "prr"),

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* TCP_INFO, with the fields of kernels of today behind those that every machine's headers have. */
+/* What TCP_INFO reports. The headers of the machine that compiles this may lack the last fields, which guests report. */
 union information {
 	struct tcp_info of;
 	struct {

@@ -100,7 +100,9 @@ struct Recorder<'a, W: Write> {
     flow: &'a Flow,
     number: u32,
     port: u16,
-    window: Option<ReceiveWindow>,
+    window: ReceiveWindow,
+    /// With which the field of the window holds it when it has opened (RFC 7323).
+    scale: u8,
     /// Segments that the receiver has acknowledged.
     acknowledged_pkts: u64,
     /// By which all times are later, so that the first handshake has one.
@@ -117,21 +119,16 @@ fn ms(ns: u64) -> u32 {
     (ns / 1_000_000) as u32
 }
 
+/// The scale with which 16 bits hold a window of so many bytes, or the largest.
+fn scale(bytes: u64) -> u8 {
+    (0..SCALE_MAX).find(|scale| bytes.div_ceil(1 << scale) <= u64::from(u16::MAX)).unwrap_or(SCALE_MAX)
+}
+
 impl<W: Write> Recorder<'_, W> {
-    fn window_bytes(&self, pkts: u64) -> u64 {
-        pkts * u64::from(self.flow.payload_bytes)
-    }
-
-    /// The scale of the receiver's window, with which the field holds it when it has opened.
-    fn scale(&self) -> u8 {
-        let bytes = self.window.map_or(u64::MAX, |window| self.window_bytes(window.pkts.into()));
-        (0..SCALE_MAX).find(|scale| bytes.div_ceil(1 << scale) <= u64::from(u16::MAX)).unwrap_or(SCALE_MAX)
-    }
-
     /// The field of the receiver's window.
     fn window_field(&self) -> u16 {
-        let bytes = self.window.map(|window| self.window_bytes(window.after(self.acknowledged_pkts)));
-        bytes.map_or(u16::MAX, |bytes| bytes.div_ceil(1 << self.scale()).min(u64::from(u16::MAX)) as u16)
+        let bytes = self.window.after(self.acknowledged_pkts) * u64::from(self.flow.payload_bytes);
+        bytes.div_ceil(1 << self.scale).min(u64::from(u16::MAX)) as u16
     }
 
     fn options(&self, time_ns: u64, echo_ms: u32) -> Vec<u8> {
@@ -148,7 +145,7 @@ impl<W: Write> Recorder<'_, W> {
         let segment = self.flow.payload_bytes.min(u32::from(u16::MAX)) as u16;
         let [high, low] = segment.to_be_bytes();
         // MSS, SACK permitted, scale.
-        let mut options = vec![2, 4, high, low, 1, 1, 4, 2, 1, 3, 3, self.scale()];
+        let mut options = vec![2, 4, high, low, 1, 1, 4, 2, 1, 3, 3, self.scale];
         options.extend(self.options(time_ns, echo_ms));
         options
     }
@@ -341,13 +338,15 @@ fn write<W: Write>(scenario: &Scenario, at: Side, file: W) -> PyResult<()> {
         let flow = &scenario.flows[number as usize];
         let turn = &mut ports.borrow_mut()[number as usize];
         *turn = (*turn + 1) % 25_000;
+        let window = scenario.receive_window(number as usize);
         let mut recorder = Recorder {
             out: Rc::clone(&out),
             at,
             flow,
             number,
             port: 40_000 + *turn,
-            window: scenario.receive_window(number as usize),
+            window,
+            scale: scale(u64::from(window.pkts) * u64::from(flow.payload_bytes)),
             acknowledged_pkts: 0,
             shift_ns: longest_ns,
             starts: vec![0],

@@ -91,15 +91,15 @@ impl ReceiveWindow {
 
 impl Scenario {
     /// The window that the receiver of a flow offers. Without one of its own a receiver of the profile `linux` offers the share of
-    /// its memory that is payload ([`memory_bytes`]), and half of the memory at the start if that is less. None: no limit.
-    pub fn receive_window(&self, flow: usize) -> Option<ReceiveWindow> {
+    /// its memory that is payload ([`memory_bytes`]), and half of the memory at the start if that is less.
+    pub fn receive_window(&self, flow: usize) -> ReceiveWindow {
         let Flow { stack, payload_bytes, path, .. } = &self.flows[flow];
         let links = || path.iter().map(|&link| &self.links[link as usize]);
-        if stack.receive_window_pkts.is_some() || stack.profile != "linux" {
-            return stack.receive_window_pkts.map(ReceiveWindow::fixed);
+        if let Some(pkts) = stack.receive_window_pkts {
+            return ReceiveWindow::fixed(pkts);
         }
-        if links().any(|link| link.variation.is_some()) {
-            return None;
+        if !stack.is_linux() || links().any(|link| link.variation.is_some()) {
+            return ReceiveWindow::UNLIMITED;
         }
         // Nothing waits at a faster link without a limit.
         let slowest_bps = self.bottleneck(flow).rate_bps;
@@ -108,7 +108,7 @@ impl Scenario {
         let memory_bytes = memory_bytes(&self.flows[flow], self.rtt_ns(flow), queues);
         let pkts = |share: f64| (memory_bytes as f64 * share / f64::from(*payload_bytes)) as u32;
         let share = share(*payload_bytes);
-        Some(ReceiveWindow { at_start_pkts: pkts(share.min(0.5)), pkts: pkts(share) })
+        ReceiveWindow { at_start_pkts: pkts(share.min(0.5)), pkts: pkts(share) }
     }
 }
 
@@ -125,15 +125,18 @@ mod tests {
         };
         let short = "rate = '10 Mbps'\ndelay = '100 ms'\nbuffer = 147";
         let [half, whole] = [0.5, 158.0 / 256.0].map(|share| (14_298_000.0 * share / 1448.0) as u32);
-        assert_eq!(window("", short), Some(ReceiveWindow { at_start_pkts: half, pkts: whole }));
+        assert_eq!(window("", short), ReceiveWindow { at_start_pkts: half, pkts: whole });
         // 1 Gbps and 100 ms hold 8256 packets, the buffer as many.
         let long = "rate = '1 Gbps'\nrtt = '100 ms'\nbuffer = 8256";
         let memory_bytes = 3.0 * (8256.0 + 8256.0 + 100.0) * 3000.0;
-        let window_pkts = f64::from(window("", long).unwrap().pkts);
+        let window_pkts = f64::from(window("", long).pkts);
         assert!((window_pkts / (memory_bytes * 158.0 / 256.0 / 1448.0) - 1.0).abs() < 1e-3, "{window_pkts}");
-        assert_eq!(window("receive_window = 30", short), Some(ReceiveWindow::fixed(30)));
-        assert_eq!(window("profile = 'ns2'", short), None);
-        assert_eq!(window("", "rate = { steps = [['0 s', '1 Mbps']] }\ndelay = '1 ms'\nbuffer = 10"), None);
+        assert_eq!(window("receive_window = 30", short), ReceiveWindow::fixed(30));
+        assert_eq!(window("profile = 'ns2'", short), ReceiveWindow::UNLIMITED);
+        assert_eq!(
+            window("", "rate = { steps = [['0 s', '1 Mbps']] }\ndelay = '1 ms'\nbuffer = 10"),
+            ReceiveWindow::UNLIMITED
+        );
     }
 
     /// It opens from 4,937 to 6,094 packets with 579 segments. Payload of 536 bytes, less than half of the memory, opens none.
@@ -144,9 +147,8 @@ mod tests {
                 "[dumbbell]\nrate = '10 Mbps'\ndelay = '100 ms'\nbuffer = 9\n[[flows]]\ncca = 'hybla'\n{packet}"
             )
         };
-        let window = |packet: &str| {
-            Scenario::from_toml(&flow(packet), "test.toml", &[]).unwrap().receive_window(0).unwrap()
-        };
+        let window =
+            |packet: &str| Scenario::from_toml(&flow(packet), "test.toml", &[]).unwrap().receive_window(0);
         assert_eq!(
             [0, 1, 578, 579, 9999].map(|arrived| window("").after(arrived)),
             [4937, 4939, 6093, 6094, 6094]

@@ -483,10 +483,15 @@ fn check_rto(tables: &[Table], stack: &Stack) -> Result<(), Error> {
 }
 
 impl Stack {
+    /// Returns true if the stack began as Linux's.
+    pub fn is_linux(&self) -> bool {
+        self.profile == "linux"
+    }
+
     /// Returns true if the sender acknowledges the answer to its SYN before it sends data (RFC 9293, 3.5). The one-way senders of
     /// ns-2 do not.
     pub fn answers_syn_ack(&self) -> bool {
-        self.handshake == Handshake::First && self.profile == "linux"
+        self.handshake == Handshake::First && self.is_linux()
     }
 }
 

@@ -65,7 +65,7 @@ pub struct Route {
     pub reordered: bool,
     /// Both ways without queueing.
     pub rtt_ns: u64,
-    pub receive_window: Option<ReceiveWindow>,
+    pub receive_window: ReceiveWindow,
 }
 
 /// One link of a flow's route where packets may wait.

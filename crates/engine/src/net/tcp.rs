@@ -30,7 +30,7 @@ pub struct Path {
     reordered: bool,
     /// Without queues.
     rtt_ns: u64,
-    receive_window: Option<ReceiveWindow>,
+    receive_window: ReceiveWindow,
 }
 
 impl Path {

@@ -58,7 +58,7 @@ impl<C: CongestionControl> Sender<'_, C> {
         } else {
             self.go_back();
         }
-        if self.flow.stack.profile != "linux" || self.timeouts > LINEAR_TIMEOUTS {
+        if !self.flow.stack.is_linux() || self.timeouts > LINEAR_TIMEOUTS {
             self.rto.back_off();
         }
         self.rto_at = now + self.rto.timeout_ns();

@@ -73,7 +73,7 @@ impl<C: CongestionControl> Sender<'_, C> {
         let in_flight = self.nxt - self.una - self.scoreboard.sacked_out + delivered;
         let prior_cwnd = u64::from(self.driver.window.prior_cwnd);
         // Linux 6.12 divides by the window, which is more than what is in flight where something else was the limit.
-        let recover_fs = if self.flow.stack.profile == "linux" { prior_cwnd } else { in_flight };
+        let recover_fs = if self.flow.stack.is_linux() { prior_cwnd } else { in_flight };
         self.repairs().reducing =
             Reducing { sent: 0, prr: Prr::new(recover_fs), rate_halving: RateHalving::new(prior_cwnd) };
         if !self.driver.controls_window() {

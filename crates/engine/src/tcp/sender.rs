@@ -130,7 +130,7 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
         flow: &'a Flow,
         start_ns: u64,
         source: Option<Source<'a>>,
-        receive_window: Option<ReceiveWindow>,
+        receive_window: ReceiveWindow,
     ) -> Sender<'a, C> {
         let stack = &flow.stack;
         let choices = stack.recovery.choices();
@@ -139,7 +139,6 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
             ssthresh: stack.initial_ssthresh_pkts.map_or(SSTHRESH_INFINITE, |pkts| pkts.max(2)),
             ..Window::new(stack.initial_window_pkts)
         };
-        let receive_window = receive_window.unwrap_or(ReceiveWindow::UNLIMITED);
         let ack = cwnd_algorithms::Ack {
             now_us: start_ns / 1000,
             snd_wnd: receive_window.pkts,

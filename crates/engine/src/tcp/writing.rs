@@ -34,7 +34,7 @@ impl<C: CongestionControl> Sender<'_, C> {
     /// A segment is missing: from now on the send buffer may be a limit, if the stack has one.
     pub(super) fn note_send_buffer(&mut self) {
         let (flow, flight_pkts) = (self.flow, self.nxt - self.una);
-        if flow.stack.profile == "linux" {
+        if flow.stack.is_linux() {
             let buffer = &mut self.repairs().send_buffer;
             buffer.get_or_insert_with(|| SendBuffer::new(flow)).grow_to_hold(flight_pkts);
         }

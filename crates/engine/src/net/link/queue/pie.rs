@@ -138,7 +138,7 @@ impl Discipline for PieQueue {
         let full = self.packets.len() >= self.limit;
         let early = !full && self.drops_early();
         if full {
-            // RFC 8033, appendix B, and Linux: a drop for want of room counts, too.
+            // A drop for want of room counts, too, as in Linux.
             self.accumulated = 0.0;
         }
         let marks = self.pie.ecn && packet.codepoint.is_ect() && self.probability <= MARKED_UP_TO;
