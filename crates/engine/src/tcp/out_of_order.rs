@@ -114,3 +114,87 @@ impl OutOfOrder {
         self.blocks = std::array::from_fn(|_| rest.next().unwrap_or_default());
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::tcp::receiver::tests::{receiver, segment};
+
+    #[test]
+    fn acks_report_the_three_blocks_that_grew_last_and_an_older_one_is_forgotten() {
+        let mut receiver = receiver(1, 0, "off");
+        let mut blocks_after = |seq| {
+            receiver.receive(0, segment(seq));
+            receiver.blocks().collect::<Vec<_>>()
+        };
+        for seq in [2, 4, 6] {
+            blocks_after(seq);
+        }
+        assert_eq!(blocks_after(8), [8..9, 6..7, 4..5], "2 is reported no more");
+        assert_eq!(blocks_after(6), [6..7, 8..9, 4..5], "a block leads when its segment comes again");
+        assert_eq!(blocks_after(2), [2..3, 6..7, 8..9]);
+        assert_eq!(blocks_after(3), [2..5, 6..7, 8..9], "or when it grows");
+        assert_eq!(blocks_after(7), [6..9, 2..5]);
+        assert_eq!(blocks_after(0), [6..9, 2..5]);
+        assert_eq!(blocks_after(1).as_slice(), std::slice::from_ref(&(6..9)));
+    }
+
+    /// Linux's numbers: three at once, then one for all of a millisecond, at most 44 segments and three blocks in one.
+    #[test]
+    fn sacks_after_the_third_wait_to_be_sent_together() {
+        let mut receiver = receiver(1, 0, "off");
+        receiver.delay_sacks(1000);
+        assert!((1..=3).all(|seq| receiver.receive(0, segment(seq)).is_some()), "a sender may need these");
+        assert!(receiver.receive(50, segment(4)).is_none());
+        assert!(receiver.receive(60, segment(5)).is_none());
+        assert_eq!(receiver.ack_due_ns(), Some(1050));
+        let ack = receiver.acknowledge_waiting().unwrap();
+        assert!(
+            ack.gathered && ack.sacked.is_none() && ack.next == 0 && ack.sent_ns == 50 && ack.echo_ns == 40
+        );
+        assert_eq!(receiver.first_blocks()[0], 1..6);
+        assert_eq!(receiver.ack_due_ns(), None);
+        let waiting = (6..).take_while(|&seq| receiver.receive(70, segment(seq)).is_none()).count();
+        assert_eq!(waiting, 43, "the 44th does not wait");
+        let waiting =
+            (60..).step_by(2).take_while(|&seq| receiver.receive(80, segment(seq)).is_none()).count();
+        assert_eq!(waiting, 2, "one ACK tells of three blocks");
+        assert!(receiver.receive(90, segment(200)).is_none());
+        let ack = receiver.receive(91, segment(0)).unwrap();
+        assert!(ack.gathered && ack.next == 50, "a segment in order brings those that wait along");
+        assert!(receiver.receive(92, segment(202)).is_some(), "the left edge has moved");
+    }
+
+    /// As Linux's receiver, whose window grows with each segment until all of its memory is in use, in order or not.
+    #[test]
+    fn no_sack_waits_while_segments_are_acknowledged_one_by_one() {
+        let mut receiver = receiver(2, 40, "off");
+        receiver.delay_sacks(1000);
+        receiver.acknowledge_one_by_one(8);
+        assert!(receiver.receive(0, segment(0)).is_some());
+        assert!(
+            (2..=8).all(|seq| receiver.receive(0, segment(seq)).is_some()),
+            "the eighth that arrives is the last"
+        );
+        assert!(
+            (9..=11).all(|seq| receiver.receive(0, segment(seq)).is_some()),
+            "the three that a sender may need"
+        );
+        assert!(receiver.receive(0, segment(12)).is_none());
+        receiver.acknowledge_one_by_one(1);
+        let ack = receiver.receive(0, segment(13)).unwrap();
+        assert!(ack.gathered, "it reports segment 12, too");
+        assert_eq!(receiver.ack_due_ns(), None);
+    }
+
+    #[test]
+    fn the_ack_of_a_segment_that_arrives_again_brings_sacks_that_wait_along() {
+        let mut receiver = receiver(1, 0, "off");
+        receiver.delay_sacks(1000);
+        (0..2).for_each(|seq| assert!(receiver.receive(0, segment(seq)).is_some()));
+        (3..=5).for_each(|seq| assert!(receiver.receive(0, segment(seq)).is_some()));
+        assert!(receiver.receive(10, segment(6)).is_none());
+        let ack = receiver.receive(20, segment(1)).unwrap();
+        assert!(ack.duplicate && ack.gathered && ack.next == 2);
+        assert_eq!((receiver.first_blocks()[0].clone(), receiver.ack_due_ns()), (3..7, None));
+    }
+}

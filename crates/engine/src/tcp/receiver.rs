@@ -20,7 +20,7 @@ pub struct Receiver {
     out_of_order_pkts: u32,
     ack_policy: AckPolicy,
     ack_every: u32,
-    /// Segments before this one are acknowledged one by one, without delay.
+    /// So many segments are acknowledged one by one, without delay, in order or not.
     quick_until: u32,
     /// Congestion is echoed until the sender has reduced its window (RFC 3168, 6.1.3).
     echo: bool,
@@ -32,6 +32,7 @@ pub struct Receiver {
     syn_pkts: u32,
     /// The packet that arrived last was marked.
     last_marked: bool,
+    is_linux: bool,
     ack_delay_ns: u64,
     /// Delay of a SACK that waits for others; 0: none does.
     sack_delay_ns: u64,
@@ -40,6 +41,9 @@ pub struct Receiver {
     /// If the path may deliver packets in another order.
     paws: Option<Box<Paws>>,
 }
+
+/// Linux acknowledges so many segments one by one after one that it had acknowledged before: TCP_MAX_QUICKACKS.
+const QUICK_AFTER_OLD: u64 = 16;
 
 /// Rule by which segments in order are acknowledged.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -108,8 +112,9 @@ impl Receiver {
             marked_pkts: 0,
             syn_pkts: 0,
             last_marked: false,
+            is_linux: stack.is_linux(),
             ack_delay_ns: stack.ack_delay_ns,
-            // A receiver in Linux's quick mode, as it acknowledges each segment, compresses no SACKs either.
+            // A receiver that acknowledges each segment compresses no SACKs either, as Linux's in quick mode.
             sack_delay_ns: if uses_sack && stack.ack_every_pkts > 1 {
                 stack.sack_delay_ns.min(rtt_ns / 20)
             } else {
@@ -138,6 +143,11 @@ impl Receiver {
 
     pub fn arrived(&self) -> u64 {
         self.arrived
+    }
+
+    /// Segments that arrived, without those that came again.
+    fn arrived_once(&self) -> u64 {
+        self.next + u64::from(self.out_of_order_pkts)
     }
 
     /// SYNs that arrived.
@@ -247,6 +257,7 @@ impl Receiver {
             let sent_ns = paws.recent_ns;
             let gathered = self.reports_held();
             self.arrived += 1;
+            self.note_old(segment);
             self.marked_pkts += u32::from(segment.tag.has(CONGESTION));
             self.syn_pkts += u32::from(segment.tag.has(SYN));
             return Some(AckPacket { gathered, ..self.ack(Segment { sent_ns, ..segment }, sent_ns, None) });
@@ -256,6 +267,18 @@ impl Receiver {
             paws.acknowledged = ack.next;
         }
         ack
+    }
+
+    /// A segment that arrives again, or one like it, shows that an ACK was lost or late.
+    fn note_old(&mut self, segment: Segment) {
+        if self.is_linux && segment.tag.seq() < self.next {
+            self.acknowledge_one_by_one(QUICK_AFTER_OLD);
+        }
+    }
+
+    /// The next `pkts` segments are acknowledged as they arrive.
+    pub(super) fn acknowledge_one_by_one(&mut self, pkts: u64) {
+        self.quick_until = self.quick_until.max((self.arrived_once() + pkts) as u32);
     }
 
     /// A segment reports congestion or a reduced window, or the one before it did. Returns true if it is to be acknowledged at
@@ -268,7 +291,7 @@ impl Receiver {
             // As Linux: the sender's window may be as small as a segment. The next segment is acknowledged at once, too.
             let reduced = tag.has(CWR);
             if marked && (reduced || !self.echo) {
-                self.quick_until = self.quick_until.max((self.next + 2) as u32);
+                self.acknowledge_one_by_one(2);
             }
             self.echo = marked;
             return (reduced, None);
@@ -364,6 +387,8 @@ impl Receiver {
     fn receive_out_of_order(&mut self, now: u64, segment: Segment) -> Option<AckPacket> {
         let echo_ns = if self.waiting.count > 0 { self.waiting.first_sent_ns } else { segment.sent_ns };
         self.waiting.count = 0;
+        self.note_old(segment);
+        let is_quick = self.arrived_once() < u64::from(self.quick_until);
         let (next, seq) = (self.next, segment.tag.seq());
         let mut sacked = None;
         let mut gathered = seq < next && self.reports_held();
@@ -380,7 +405,9 @@ impl Receiver {
                 out_of_order.add(seq, next);
                 sacked = NonZeroU64::new(seq);
                 let grew = leading.start == seq + 1 || leading.end == seq;
-                if self.sack_delay_ns > 0 {
+                if is_quick {
+                    gathered = out_of_order.compressed.end();
+                } else if self.sack_delay_ns > 0 {
                     if out_of_order.compresses(now, self.sack_delay_ns, segment, next, !grew) {
                         return None;
                     }
@@ -428,10 +455,10 @@ impl Receiver {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
-    fn receiver(ack_every: u32, ack_delay_ns: u32, ecn: &str) -> Receiver {
+    pub fn receiver(ack_every: u32, ack_delay_ns: u32, ecn: &str) -> Receiver {
         receiver_on(true, ack_every, ack_delay_ns, ecn)
     }
 
@@ -444,7 +471,13 @@ mod tests {
         Receiver::new(&scenario.flows[0].stack, reordered, scenario.rtt_ns(0))
     }
 
-    fn segment(seq: u64) -> Segment {
+    impl Receiver {
+        pub fn delay_sacks(&mut self, ns: u64) {
+            self.sack_delay_ns = ns;
+        }
+    }
+
+    pub fn segment(seq: u64) -> Segment {
         Segment { tag: Tag::new(seq, 0), sent_ns: 10 * seq }
     }
 
@@ -456,25 +489,6 @@ mod tests {
             .map(|ack| (ack.next, ack.sacked.map(NonZeroU64::get)))
             .to_vec();
         assert_eq!(seen, [(1, None), (1, Some(2)), (1, Some(3)), (4, None), (5, None)]);
-    }
-
-    #[test]
-    fn acks_report_the_three_blocks_that_grew_last_and_an_older_one_is_forgotten() {
-        let mut receiver = receiver(1, 0, "off");
-        let mut blocks_after = |seq| {
-            receiver.receive(0, segment(seq));
-            receiver.blocks().collect::<Vec<_>>()
-        };
-        for seq in [2, 4, 6] {
-            blocks_after(seq);
-        }
-        assert_eq!(blocks_after(8), [8..9, 6..7, 4..5], "2 is reported no more");
-        assert_eq!(blocks_after(6), [6..7, 8..9, 4..5], "a block leads when its segment comes again");
-        assert_eq!(blocks_after(2), [2..3, 6..7, 8..9]);
-        assert_eq!(blocks_after(3), [2..5, 6..7, 8..9], "or when it grows");
-        assert_eq!(blocks_after(7), [6..9, 2..5]);
-        assert_eq!(blocks_after(0), [6..9, 2..5]);
-        assert_eq!(blocks_after(1).as_slice(), std::slice::from_ref(&(6..9)));
     }
 
     #[test]
@@ -491,6 +505,18 @@ mod tests {
         assert!(receiver.receive(8, segment(2)).is_none());
         assert_eq!(receiver.acknowledge_waiting().unwrap().next, 3);
         assert_eq!(receiver.ack_due_ns(), None);
+    }
+
+    /// Of a guest: each of 16 segments after one that had arrived before, in order or not, then two at a time again.
+    #[test]
+    fn sixteen_segments_after_an_old_one_are_acknowledged_one_by_one() {
+        let mut receiver = receiver(2, 40, "off");
+        (0..4).for_each(|seq| drop(receiver.receive(0, segment(seq))));
+        let sent_later = |seq| Segment { sent_ns: 1000 + seq, ..segment(seq) };
+        assert!(receiver.receive(0, sent_later(1)).is_some_and(|ack| ack.duplicate));
+        let answers: Vec<bool> = (4..24).map(|seq| receiver.receive(0, sent_later(seq)).is_some()).collect();
+        assert_eq!(answers[..16], [true; 16]);
+        assert_eq!(answers[16..], [false, true, false, true]);
     }
 
     #[test]
@@ -543,44 +569,6 @@ mod tests {
         assert!(receiver.receive(0, marked(2)).is_none(), "no change");
         assert_eq!(receiver.receive(0, marked(3)).map(|ack| ack.marked_pkts), Some(3));
         assert_eq!(receiver.receive(0, segment(4)).map(|ack| ack.marked_pkts), Some(3), "a change back");
-    }
-
-    /// Linux's numbers: three at once, then one for all of a millisecond, at most 44 segments and three blocks in one.
-    #[test]
-    fn sacks_after_the_third_wait_to_be_sent_together() {
-        let mut receiver = receiver(1, 0, "off");
-        receiver.sack_delay_ns = 1000;
-        assert!((1..=3).all(|seq| receiver.receive(0, segment(seq)).is_some()), "a sender may need these");
-        assert!(receiver.receive(50, segment(4)).is_none());
-        assert!(receiver.receive(60, segment(5)).is_none());
-        assert_eq!(receiver.ack_due_ns(), Some(1050));
-        let ack = receiver.acknowledge_waiting().unwrap();
-        assert!(
-            ack.gathered && ack.sacked.is_none() && ack.next == 0 && ack.sent_ns == 50 && ack.echo_ns == 40
-        );
-        assert_eq!(receiver.first_blocks()[0], 1..6);
-        assert_eq!(receiver.ack_due_ns(), None);
-        let waiting = (6..).take_while(|&seq| receiver.receive(70, segment(seq)).is_none()).count();
-        assert_eq!(waiting, 43, "the 44th does not wait");
-        let waiting =
-            (60..).step_by(2).take_while(|&seq| receiver.receive(80, segment(seq)).is_none()).count();
-        assert_eq!(waiting, 2, "one ACK tells of three blocks");
-        assert!(receiver.receive(90, segment(200)).is_none());
-        let ack = receiver.receive(91, segment(0)).unwrap();
-        assert!(ack.gathered && ack.next == 50, "a segment in order brings those that wait along");
-        assert!(receiver.receive(92, segment(202)).is_some(), "the left edge has moved");
-    }
-
-    #[test]
-    fn the_ack_of_a_segment_that_arrives_again_brings_sacks_that_wait_along() {
-        let mut receiver = receiver(1, 0, "off");
-        receiver.sack_delay_ns = 1000;
-        (0..2).for_each(|seq| assert!(receiver.receive(0, segment(seq)).is_some()));
-        (3..=5).for_each(|seq| assert!(receiver.receive(0, segment(seq)).is_some()));
-        assert!(receiver.receive(10, segment(6)).is_none());
-        let ack = receiver.receive(20, segment(1)).unwrap();
-        assert!(ack.duplicate && ack.gathered && ack.next == 2);
-        assert_eq!((receiver.first_blocks()[0].clone(), receiver.ack_due_ns()), (3..7, None));
     }
 
     #[test]

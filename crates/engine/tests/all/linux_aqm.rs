@@ -257,7 +257,7 @@ fn illinois_grows_by_the_rtt_that_timestamps_show_as_in_linux() {
             let run = run(&scenario, seed, &|_| None, &Control::default()).expect("nobody stops it");
             run.links.iter().find(|link| link.link == "bottleneck").expect("a bottleneck").dropped_pkts
         };
-        (1..=8_u64).into_par_iter().map(of).collect()
+        (1..=20_u64).into_par_iter().map(of).collect()
     };
     for (timestamps, theirs) in [(true, [316, 294]), (false, [469, 419])] {
         let ours = dropped(timestamps);
