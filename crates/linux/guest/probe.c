@@ -187,8 +187,8 @@ void probe_burst(char *line)
 		look(to, link, before.dropped_pkts, &burst);
 		nanosleep(&pause, NULL);
 	}
-	/* The sender may pause after the first packets. The later half came from a queue that was full: it shows the link's rate. */
-	first = burst.dropped ? burst.arrived / 2 : 0;
+	/* The sender may pause after the first packets. The later half came from a queue: it shows the link's rate. */
+	first = burst.arrived / 2;
 	took_ns = burst.arrived ? arrivals_ns[burst.arrived - 1] - arrivals_ns[first] : 0;
 	report("burst %d %llu %llu %u %d", flow, (unsigned long long)(burst.arrived - first),
 	       (unsigned long long)took_ns, burst.most_held, burst.dropped);

@@ -1,6 +1,6 @@
 //! The network namespaces of a plan.
 
-use crate::way::{Way, wire_delay_ns};
+use crate::way::{Way, wire_delay_ns, wire_sends};
 use cwnd_scenario::{Flow, Link, Pacing, Scenario};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -58,8 +58,12 @@ impl Nodes {
             count += 1;
             count - 1
         };
-        let has_wire =
-            |link: &Link| link.per > 0.0 || link.impairments.is_some() || wire_delay_ns(link, both_ways) > 0;
+        let has_wire = |link: &Link| {
+            link.per > 0.0
+                || link.impairments.is_some()
+                || wire_delay_ns(link, both_ways) > 0
+                || wire_sends(link, both_ways)
+        };
         let wires = ends
             .keys()
             .filter(|&&link| has_wire(&scenario.links[link]))

@@ -6,7 +6,7 @@ use crate::probes::{self, Burst, Trip};
 use crate::queue::{self, Netem, Qdisc};
 use crate::refusal;
 use crate::resources::{memory_bytes, quick_acks_beyond, speed};
-use crate::way::{TIMESTAMP_BYTES, Way, overhead_bytes, way, wire_delay_ns};
+use crate::way::{TIMESTAMP_BYTES, Way, overhead_bytes, way, wire_delay_ns, wire_sends};
 use cwnd_scenario::{Ecn, Flow, Pacing, Samples, Scenario, Size};
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -268,8 +268,16 @@ impl Writer<'_> {
             let jitter_ns = impairments.jitter.map_or(0, |jitter| jitter.most_ns());
             // A netem with a rate keeps the order.
             let keeps_order = impairments.jitter.is_some_and(|jitter| !jitter.reorder);
+            let sends = wire_sends(link, self.both_ways);
             let netem = Netem {
-                rate_bps: if keeps_order { IN_ORDER_BPS } else { 0 },
+                rate_bps: if sends {
+                    link.rate_bps
+                } else if keeps_order {
+                    IN_ORDER_BPS
+                } else {
+                    0
+                },
+                overhead_bytes: if sends { overhead_bytes(flow) } else { 0 },
                 delay_ns: wire_delay_ns(link, self.both_ways),
                 jitter_ns,
                 reorder: impairments.reorder,
@@ -536,5 +544,39 @@ mod tests {
                 .map(|delay| plan.text.lines().filter(of_wire).filter(|line| line.ends_with(&delay)).count())
         };
         assert_eq!((wires(&plan_of("up")), wires(&plan_of("down"))), ([1, 1], [0, 0]));
+    }
+
+    /// Between two queues that packets and ACKs share, it counts where a packet takes the time of its sending.
+    #[test]
+    fn where_flows_go_both_ways_packets_take_their_sending_behind_a_shaper() {
+        let plan_of = |direction: &str| {
+            let text = format!(
+                "duration = '5 s'\n[dumbbell]\nrate = '20 Mbps'\ndelay = '10 ms'\nbuffer = 40\nqueue = 'codel'\n\
+                 reverse = {{ rate = '9 Mbps', buffer = 40 }}\n[[flows]]\ncca = 'reno'\n\
+                 [[flows]]\ncca = 'reno'\ndirection = '{direction}'"
+            );
+            let scenario = Scenario::from_toml(&text, "test.toml", &[]).unwrap();
+            let bottleneck = scenario.flows[0].path[1];
+            let link = &scenario.links[bottleneck as usize];
+            let sending_ns = link.sending_ns(scenario.flows[0].packet_bytes());
+            let both_ways = direction == "up";
+            let at_host_ns = |way: &Way| way.delay_ns - way.wires_ns;
+            let way = way(&scenario, &scenario.flows[0], both_ways);
+            let netem = Netem {
+                rate_bps: 20_000_000,
+                overhead_bytes: overhead_bytes(&scenario.flows[0]),
+                delay_ns: link.delay_ns,
+                limit_pkts: queue::UNLIMITED_PKTS,
+                ..Netem::default()
+            };
+            let hex: String = netem.qdisc().options.iter().map(|byte| format!("{byte:02x}")).collect();
+            let plan = write(&scenario, 1, Algorithms::Kernel).unwrap();
+            let wires = plan.text.lines().filter(|line| line.contains(&format!(" w{bottleneck} ")));
+            let sends = wires.filter(|line| line.ends_with(&hex)).count();
+            (sends, at_host_ns(&way) >= sending_ns, way.delay_ns)
+        };
+        let (up, down) = (plan_of("up"), plan_of("down"));
+        assert_eq!([(up.0, up.1), (down.0, down.1)], [(1, false), (0, true)]);
+        assert_eq!(up.2, down.2, "the RTT is the same");
     }
 }

@@ -31,7 +31,7 @@ pub struct Burst {
 /// The largest queue that is filled to see when it drops.
 const LIMIT_PKTS_MAX: u32 = 50_000;
 /// Packets that show a rate, and that no discipline remembers.
-const FEW_PKTS: u64 = 6;
+const FEW_PKTS: u64 = 12;
 /// In a datagram of one byte, Ethernet, IP and UDP have so many less than the headers of TCP.
 const LESS_THAN_TCP_BYTES: u32 = 20 - 8 - 1;
 

@@ -43,6 +43,12 @@ pub fn wire_delay_ns(link: &Link, both_ways: bool) -> u64 {
     if varies || both_ways { link.delay_ns } else { 0 }
 }
 
+/// Returns true if the wire behind a shaper sends the packets once more, at the link's rate: a shaper lets a packet go when its
+/// sending begins. Elsewhere the sender's host has the sending of a full packet, as it has the delays.
+pub fn wire_sends(link: &Link, both_ways: bool) -> bool {
+    both_ways && is_shaped(link) && link.impairments.as_ref().is_none_or(|wire| wire.jitter.is_none())
+}
+
 pub fn way(scenario: &Scenario, flow: &Flow, both_ways: bool) -> Way {
     let link = |index: u32| &scenario.links[index as usize];
     let mut rest = &flow.path[..];
@@ -68,7 +74,10 @@ pub fn way(scenario: &Scenario, flow: &Flow, both_ways: bool) -> Way {
     let crossing_ns =
         |link: &Link, bytes| link.delay_ns + if is_shaped(link) { link.sending_ns(bytes) } else { 0 };
     delay_ns += rest.iter().map(|&index| crossing_ns(link(index), flow.packet_bytes())).sum::<u64>();
-    let wires_ns = rest.iter().map(|&index| wire_delay_ns(link(index), both_ways)).sum();
+    let wire_ns = |link: &Link, bytes| {
+        wire_delay_ns(link, both_ways) + if wire_sends(link, both_ways) { link.sending_ns(bytes) } else { 0 }
+    };
+    let wires_ns = rest.iter().map(|&index| wire_ns(link(index), flow.packet_bytes())).sum();
     let back = || flow.reverse_path.iter().map(|&index| link(index));
     Way {
         access,
@@ -77,7 +86,7 @@ pub fn way(scenario: &Scenario, flow: &Flow, both_ways: bool) -> Way {
         wires_ns,
         back_delay_ns: flow.return_delay_ns
             + back().map(|link| crossing_ns(link, flow.stack.ack_bytes)).sum::<u64>(),
-        back_wires_ns: back().map(|link| wire_delay_ns(link, both_ways)).sum(),
+        back_wires_ns: back().map(|link| wire_ns(link, flow.stack.ack_bytes)).sum(),
     }
 }
 
