@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from .draw import Drawn
-from .run import Answers, Values
+from .run import Answers
 from .score import Score
 
 FILE = Path(__file__).parent / "frozen.json"
@@ -17,7 +17,7 @@ COUNT = 8
 def freeze(scores: Sequence[Score], linux: Answers) -> None:
     """Keeps the first scenarios whose goodput is within the band."""
     kept = [one.drawn for one in scores if one.metrics and "goodput" not in one.out][:COUNT]
-    rows = [{**one._asdict(), "linux": linux.values[one.name]._asdict()} for one in kept]
+    rows = [{**one._asdict(), "linux": linux.values[one.name]} for one in kept]
     FILE.write_text(json.dumps(rows, indent=1) + "\n")
 
 
@@ -25,6 +25,6 @@ def read() -> tuple[list[Drawn], Answers]:
     """The kept scenarios, and what Linux answered."""
     drawn, values = [], {}
     for row in json.loads(FILE.read_text()):
-        values[row["name"]] = Values(**row.pop("linux"))
+        values[row["name"]] = row.pop("linux")
         drawn.append(Drawn(**row))
     return drawn, Answers(values, {})

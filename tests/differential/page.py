@@ -27,7 +27,6 @@ def page(scores: Sequence[Score], count: int, seed: int, release: str) -> str:
     scored = [one for one in scores if one.metrics]
     whole = total("all", scores)
     totals = {one.name: one for one in by_metric(scores)}
-    stalled = [one for one in scored if one.stalled]
     missing = len(scores) - len(scored)
     return "\n".join(
         [
@@ -91,8 +90,6 @@ def page(scores: Sequence[Score], count: int, seed: int, release: str) -> str:
             "## What is out",
             "",
             *_outs([one for one in scored if one.out]),
-            *(["", "Flows that never deliver in one world and always in the other:", ""] if stalled else []),
-            *(f"- {one.drawn.name}: {line}" for one in stalled for line in one.stalled),
             *(["", "## Not scored", ""] if missing else []),
             *(f"- {_described(one)}: {'; '.join(one.failures)}" for one in scores if one.failures),
             "",
@@ -130,7 +127,7 @@ def lines(scores: Sequence[Score]) -> Iterable[str]:
         elif one.is_within:
             verdict = "within"
         else:
-            verdict = "out: " + ", ".join([*(_compared(one, metric) for metric in one.out), *one.stalled])
+            verdict = "out: " + ", ".join(_compared(one, metric) for metric in one.out)
         yield f"{_described(one)}: {verdict}"
 
 
@@ -138,7 +135,6 @@ def side_by_side(one: Score) -> Iterable[str]:
     """Every metric of a scenario with the values of both worlds: what --only prints."""
     yield one.drawn.text
     yield from one.failures
-    yield from one.stalled
     yield f"{'':24} {'simulator':>10} {'least':>10} {'most':>10}   linux"
     for metric, series in one.metrics.items():
         for flow, values in enumerate(series):
@@ -169,7 +165,6 @@ def content(scores: Sequence[Score], count: int, seed: int, release: str) -> dic
                 **one.drawn._asdict(),
                 "within": one.is_within if one.metrics else None,
                 "failures": one.failures,
-                "stalled": one.stalled,
                 "metrics": {
                     metric: [{**values._asdict(), "error": _finite(values.error)} for values in series]
                     for metric, series in one.metrics.items()

@@ -22,13 +22,9 @@ if TYPE_CHECKING:
 SEEDS = {"sim": 20, "linux": 2}
 
 
-class Values(NamedTuple):
-    """The values of the runs of a scenario in a world."""
-
-    #: By metric a series for each flow, or one, with the value of each run that has one.
-    series: dict[str, list[list[float]]]
-    #: Packets that each flow delivered, a list for each run.
-    delivered_pkts: list[list[int]]
+#: The values of the runs of a scenario in a world: by metric a series for each flow, or one, with the value
+#: of each run that has one.
+Values = dict[str, list[list[float]]]
 
 
 class Answers(NamedTuple):
@@ -122,10 +118,7 @@ def _values(runs: Sequence[_Run]) -> Values:
         "completion time": of_flows("fct_ms"),
     }
     # Values that a run does not have are null in tables of rows, and not a number in metrics.
-    return Values(
-        {
-            metric: [[value for value in one if value is not None and value == value] for one in all_series]
-            for metric, all_series in series.items()
-        },
-        [[flow["delivered_pkts"] for flow in run.flows] for run in runs],
-    )
+    return {
+        metric: [[value for value in one if value is not None and value == value] for one in all_series]
+        for metric, all_series in series.items()
+    }

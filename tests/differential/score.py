@@ -57,8 +57,6 @@ class Score(NamedTuple):
     metrics: dict[str, list[Series]]
     #: Why it is not scored: runs that failed, or whose path was not what it asks for.
     failures: list[str]
-    #: Flows that always deliver nothing in one world and never in the other.
-    stalled: list[str]
 
     @property
     def out(self) -> list[str]:
@@ -66,7 +64,7 @@ class Score(NamedTuple):
 
     @property
     def is_within(self) -> bool:
-        return bool(self.metrics) and not self.out and not self.stalled
+        return bool(self.metrics) and not self.out
 
 
 class Total(NamedTuple):
@@ -98,10 +96,10 @@ def score(drawn: Sequence[Drawn], sim: Answers, linux: Answers) -> list[Score]:
             for reason in answers.failures.get(one.name, [])
         ]
         if failures:
-            scores.append(Score(one, {}, failures, []))
+            scores.append(Score(one, {}, failures))
             continue
         ours, theirs = sim.values[one.name], linux.values[one.name]
-        scores.append(Score(one, metrics_of(ours, theirs), [], stalled(ours, theirs)))
+        scores.append(Score(one, metrics_of(ours, theirs), []))
     return scores
 
 
@@ -109,25 +107,13 @@ def metrics_of(sim: Values, linux: Values) -> dict[str, list[Series]]:
     """Metrics that both worlds have; marks only where one of them has marked."""
     found = {}
     for metric in FLOORS:
-        pairs = zip(sim.series[metric], linux.series[metric], strict=True)
+        pairs = zip(sim[metric], linux[metric], strict=True)
         both = [(ours, theirs) for ours, theirs in pairs if ours and theirs]
         if metric == "marks" and not any(max(*ours, *theirs) for ours, theirs in both):
             continue
         if both:
             found[metric] = [compare(metric, ours, theirs) for ours, theirs in both]
     return found
-
-
-def stalled(sim: Values, linux: Values) -> list[str]:
-    """Flows that deliver nothing in any run of one world, and something in every run of the other."""
-    lines = []
-    for flow in range(len(sim.delivered_pkts[0])):
-        ours, theirs = ([run[flow] > 0 for run in values.delivered_pkts] for values in (sim, linux))
-        if not any(ours) and all(theirs):
-            lines.append(f"flow {flow} delivers nothing in sim")
-        if all(ours) and not any(theirs):
-            lines.append(f"flow {flow} delivers nothing in linux")
-    return lines
 
 
 def by_metric(scores: Sequence[Score]) -> list[Total]:

@@ -14,7 +14,7 @@ import cwnd
 from differential import frozen, page
 from differential.draw import ALGORITHMS, DISCIPLINES, FEATURES, Drawn, draw
 from differential.run import Answers, Values, refusals, run, values_of
-from differential.score import FLOORS, Score, by_metric, compare, metrics_of, score, stalled, total
+from differential.score import FLOORS, Score, by_metric, compare, metrics_of, score, total
 
 if TYPE_CHECKING:
     from cwnd._common.shapes import FlowJson, ScenarioJson
@@ -125,19 +125,17 @@ per = 0.01
     for seed in (1, 2):
         flows = results.flows.filter(seed=seed).sort("flow")
         run = seed - 1
-        assert [one[run] for one in found.series["goodput per flow"]] == flows["goodput_mbps"].to_list()
-        assert found.series["retransmitted"][0][run] == flows["retransmitted_pkts"].sum() > 0
+        assert [one[run] for one in found["goodput per flow"]] == flows["goodput_mbps"].to_list()
+        assert found["retransmitted"][0][run] == flows["retransmitted_pkts"].sum() > 0
         # ACKs that the way back loses do not count.
-        assert found.series["lost"][0][run] == flows["lost_pkts"].sum() > 0
-        assert found.delivered_pkts[run] == flows["delivered_pkts"].to_list()
-    assert [len(one) for one in found.series["completion time"]] == [0, 2, 0]
-    assert [len(one) for one in found.series["mean queue"]] == [2]
+        assert found["lost"][0][run] == flows["lost_pkts"].sum() > 0
+    assert [len(one) for one in found["completion time"]] == [0, 2, 0]
+    assert [len(one) for one in found["mean queue"]] == [2]
 
 
-def values(goodputs: list[list[float]], marks: float = 0, delivered: int = 1) -> Values:
-    series: dict[str, list[list[float]]] = {metric: [[7.0, 7.0]] for metric in FLOORS}
-    series |= {"goodput per flow": goodputs, "marks": [[marks]], "completion time": [[], []]}
-    return Values(series, [[1, delivered], [1, delivered]])
+def values(goodputs: list[list[float]], marks: float = 0) -> Values:
+    series: Values = {metric: [[7.0, 7.0]] for metric in FLOORS}
+    return series | {"goodput per flow": goodputs, "marks": [[marks]], "completion time": [[], []]}
 
 
 def test_values_that_a_world_lacks_are_not_scored() -> None:
@@ -147,13 +145,17 @@ def test_values_that_a_world_lacks_are_not_scored() -> None:
     assert "marks" in metrics_of(values([[1.0], [2.0]], marks=3), values([[1.0], []]))
 
 
-def test_a_flow_that_delivers_nothing_in_one_world_alone_is_named() -> None:
-    some, none = values([[1.0], [2.0]]), values([[1.0], [0.0]], delivered=0)
-    assert stalled(some, some) == stalled(none, none) == []
-    assert stalled(some, none) == ["flow 1 delivers nothing in linux"]
-    assert stalled(none, some) == ["flow 1 delivers nothing in sim"]
-    at_times = some._replace(delivered_pkts=[[1, 0], [1, 1]])
-    assert stalled(at_times, none) == stalled(none, at_times) == []
+def test_a_flow_that_delivers_nothing_in_one_world_alone_is_out() -> None:
+    paths = [Drawn("path-1", "", "red", ("reno",), ())]
+    some, none, at_times = (
+        Answers({"path-1": values([[1.0], one])}, {}) for one in ([2.0], [0.0], [0.0, 2.0])
+    )
+
+    def out(sim: Answers, linux: Answers) -> list[str]:
+        return score(paths, sim, linux)[0].out
+
+    assert out(some, none) == out(none, some) == ["goodput per flow"]
+    assert out(none, none) == out(at_times, none) == out(none, at_times) == []
 
 
 @pytest.fixture
