@@ -6,6 +6,8 @@ use crate::time::NEVER;
 use cwnd_algorithms::CongestionControl;
 use cwnd_scenario::Handshake;
 
+/// Linux begins with a window of one segment after more timeouts of a SYN than this. One that was answered after all is none.
+const TIMEOUTS_WITH_INITIAL_WINDOW: u64 = 1;
 /// So many timeouts of a SYN pass before Linux, from 6.5 on, waits longer for each (tcp_syn_linear_timeouts).
 const LINEAR_TIMEOUTS: u64 = 4;
 
@@ -21,6 +23,10 @@ impl<C: CongestionControl> Sender<'_, C> {
         self.nxt = self.nxt.max(ack.next);
         if self.timestamps || !ack.retransmission {
             self.note_rtt(now, now - ack.echo_ns);
+        }
+        let answers_first = self.timestamps && ack.echo_ns == self.start_ns;
+        if self.flow.stack.is_linux() && self.timeouts > TIMEOUTS_WITH_INITIAL_WINDOW && !answers_first {
+            self.driver.window.cwnd = 1;
         }
         self.driver.start();
         self.send_window = u64::from(self.cwnd());
@@ -49,10 +55,12 @@ impl<C: CongestionControl> Sender<'_, C> {
         self.rounds_rtt_down && ack.echo_ns == 0 && self.flow.stack.handshake == Handshake::Overlapped
     }
 
-    /// The SYN is sent again, and one segment when it is acknowledged (RFC 5681, 3.1).
+    /// The SYN is sent again, and one segment when it is acknowledged (RFC 5681, 3.1; Linux is milder).
     #[cold]
     pub(super) fn on_handshake_timeout(&mut self, now: u64) {
-        self.driver.window.cwnd = 1;
+        if !self.flow.stack.is_linux() {
+            self.driver.window.cwnd = 1;
+        }
         if self.choices.detection.uses_sack() {
             self.scoreboard.mark_all_lost(self.una, self.nxt);
         } else {

@@ -24,3 +24,24 @@ impl Paws {
         true
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::tcp::packet::{Segment, Tag};
+    use crate::tcp::receiver::tests::receiver;
+
+    #[test]
+    fn a_segment_with_an_old_timestamp_is_discarded() {
+        let mut receiver = receiver(1, 40, "off");
+        let sent_at = |seq, ms: u64| Segment { tag: Tag::new(seq, 0), sent_ns: ms * 1_000_000 };
+        receiver.receive(0, sent_at(0, 1));
+        receiver.receive(0, sent_at(1, 9)).unwrap();
+        let ack = receiver.receive(0, sent_at(2, 8)).unwrap();
+        assert_eq!(
+            (ack.next, ack.sacked, receiver.arrived()),
+            (2, None, 3),
+            "it was sent before segment 1 (RFC 7323, 5)"
+        );
+        assert_eq!(receiver.receive(0, sent_at(2, 9)).unwrap().next, 3);
+    }
+}

@@ -58,6 +58,29 @@ fn linux_sends_a_syn_again_each_second_before_it_waits_longer() {
     assert_eq!(at_s("ns2"), [1, 3, 7, 15, 31]);
 }
 
+/// Datagrams fill the queue in one direction for a time. As in a guest: one SYN-ACK lost, a first RTT of 1,077 ms and a window of 10. A
+/// window of one segment follows two lost SYNs, and not two lost answers, which an echoed timestamp tells from them.
+#[test]
+fn a_syn_that_was_sent_again_leaves_linux_its_window_and_an_answered_one_a_long_rtt() {
+    let begins = |direction: &str, stop: &str, duration: &str| {
+        let run = answer(&format!(
+            "duration = '{duration}'\nsamples = '1 ms'\n[dumbbell]\nrate = '1 Mbps'\ndelay = '10 ms'\nbuffer = 5\n\
+             reverse = {{ rate = '1 Mbps', delay = '10 ms', buffer = 5 }}\n\
+             [[flows]]\ncca = 'reno'\nstart = '105 ms'\nstack = {{ profile = 'linux', handshake = 'first' }}\n\
+             [[flows]]\ncca = 'udp'\napp_rate = '10 Mbps'\ndirection = '{direction}'\nstop = '{stop}'\n"
+        ));
+        let flow = &run.flows[0];
+        let rtts_ms = run.flow_samples.flow.iter().zip(&run.flow_samples.rtt_ms);
+        let first = rtts_ms.filter(|(of, _)| **of == 0).find(|(_, rtt_ms)| **rtt_ms > 0.0);
+        let first_s = first.expect("an RTT").1 / 1000.0;
+        (flow.timeouts, flow.sent_pkts - flow.timeouts - 2, first_s as u32)
+    };
+    assert_eq!(begins("down", "0.5 s", "1.15 s"), (1, 10, 0));
+    assert_eq!(begins("down", "1.5 s", "2.16 s"), (2, 1, 0));
+    assert_eq!(begins("up", "0.5 s", "1.15 s"), (1, 10, 1));
+    assert_eq!(begins("up", "1.5 s", "2.16 s"), (2, 10, 2));
+}
+
 /// A queue for two packets keeps one of four segments that follow the ACK of the SYN-ACK at once. One-way senders of ns-2 send no such
 /// ACK.
 #[test]
