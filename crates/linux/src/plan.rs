@@ -268,16 +268,14 @@ impl Writer<'_> {
             let jitter_ns = impairments.jitter.map_or(0, |jitter| jitter.most_ns());
             // A netem with a rate keeps the order.
             let keeps_order = impairments.jitter.is_some_and(|jitter| !jitter.reorder);
-            let sends = wire_sends(link, self.both_ways);
+            let (rate_bps, overhead_bytes) = if wire_sends(link, self.both_ways) {
+                (link.rate_bps, overhead_bytes(flow))
+            } else {
+                (if keeps_order { IN_ORDER_BPS } else { 0 }, 0)
+            };
             let netem = Netem {
-                rate_bps: if sends {
-                    link.rate_bps
-                } else if keeps_order {
-                    IN_ORDER_BPS
-                } else {
-                    0
-                },
-                overhead_bytes: if sends { overhead_bytes(flow) } else { 0 },
+                rate_bps,
+                overhead_bytes,
                 delay_ns: wire_delay_ns(link, self.both_ways),
                 jitter_ns,
                 reorder: impairments.reorder,
@@ -285,7 +283,6 @@ impl Writer<'_> {
                 loss: link.per,
                 bursts: impairments.gilbert_elliott,
                 seed: mix(self.seed ^ mix(index as u64 + 1)),
-                ..Netem::default()
             };
             self.add_qdisc(wire, &format!("w{index}"), &netem.qdisc());
         }
