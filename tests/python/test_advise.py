@@ -277,7 +277,7 @@ def test_the_command_prints_the_answer_or_json(cwnd_here: Command, monkeypatch: 
         "--rate",
         "5Mbps",
         "--rtt",
-        "20ms",
+        "40ms",
         "--flows",
         "1",
         "--beside",
@@ -288,8 +288,9 @@ def test_the_command_prints_the_answer_or_json(cwnd_here: Command, monkeypatch: 
     done = cwnd_here(*flags)
     assert done.returncode == 0, done.stderr
     first, path, *_ = done.stdout.splitlines()
+    assert first.startswith("Keep cubic. ")
     assert path == (
-        "5 Mbps, RTT 20 ms, no random loss, a buffer of 8 packets, droptail; 1 flow, 2 reno flows beside."
+        "5 Mbps, RTT 40 ms, no random loss, a buffer of 17 packets, droptail; 1 flow, 2 reno flows beside."
     )
     content = json.loads(cwnd_here(*flags, "--json").stdout)
     assert content["path"]["beside"] == {"cca": "reno", "flows": 2}

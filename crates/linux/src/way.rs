@@ -43,8 +43,8 @@ pub fn wire_delay_ns(link: &Link, both_ways: bool) -> u64 {
     if varies || both_ways { link.delay_ns } else { 0 }
 }
 
-/// Returns true if the wire behind a shaper sends the packets once more, at the link's rate: a shaper lets a packet go when its
-/// sending begins. Elsewhere the sender's host has the sending of a full packet, as it has the delays.
+/// Returns true if packets take the time of their sending on the wire: a shaper forwards a packet when its sending begins. Elsewhere
+/// the sender's host delays packets by the sending of a full one, as by the links' delays.
 pub fn wire_sends(link: &Link, both_ways: bool) -> bool {
     both_ways && is_shaped(link) && link.impairments.as_ref().is_none_or(|wire| wire.jitter.is_none())
 }

@@ -6,7 +6,7 @@ use crate::time::NEVER;
 use cwnd_algorithms::CongestionControl;
 use cwnd_scenario::Handshake;
 
-/// Linux begins with a window of one segment after more timeouts of a SYN than this. One that was answered after all is none.
+/// After more timeouts of a SYN than this, Linux begins with a window of one segment, unless the first SYN was answered.
 const TIMEOUTS_WITH_INITIAL_WINDOW: u64 = 1;
 /// So many timeouts of a SYN pass before Linux, from 6.5 on, waits longer for each (tcp_syn_linear_timeouts).
 const LINEAR_TIMEOUTS: u64 = 4;
@@ -55,7 +55,8 @@ impl<C: CongestionControl> Sender<'_, C> {
         self.rounds_rtt_down && ack.echo_ns == 0 && self.flow.stack.handshake == Handshake::Overlapped
     }
 
-    /// The SYN is sent again, and one segment when it is acknowledged (RFC 5681, 3.1; Linux is milder).
+    /// The SYN is sent again, and one segment when it is acknowledged (RFC 5681, 3.1). Linux decides
+    /// on the window when the SYN is acknowledged.
     #[cold]
     pub(super) fn on_handshake_timeout(&mut self, now: u64) {
         if !self.flow.stack.is_linux() {

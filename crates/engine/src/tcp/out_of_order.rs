@@ -157,14 +157,17 @@ mod tests {
         assert_eq!(waiting, 43, "the 44th does not wait");
         let waiting =
             (60..).step_by(2).take_while(|&seq| receiver.receive(80, segment(seq)).is_none()).count();
-        assert_eq!(waiting, 2, "one ACK tells of three blocks");
+        assert_eq!(waiting, 2, "an ACK reports at most three blocks");
         assert!(receiver.receive(90, segment(200)).is_none());
         let ack = receiver.receive(91, segment(0)).unwrap();
-        assert!(ack.gathered && ack.next == 50, "a segment in order brings those that wait along");
+        assert!(
+            ack.gathered && ack.next == 50,
+            "the ACK of a segment in order reports the SACKs that waited"
+        );
         assert!(receiver.receive(92, segment(202)).is_some(), "the left edge has moved");
     }
 
-    /// As Linux's receiver, whose window grows with each segment until all of its memory is in use, in order or not.
+    /// Linux acknowledges each segment while its receive window grows. Segments out of order let it grow, too.
     #[test]
     fn no_sack_waits_while_segments_are_acknowledged_one_by_one() {
         let mut receiver = receiver(2, 40, "off");
@@ -173,21 +176,21 @@ mod tests {
         assert!(receiver.receive(0, segment(0)).is_some());
         assert!(
             (2..=8).all(|seq| receiver.receive(0, segment(seq)).is_some()),
-            "the eighth that arrives is the last"
+            "eight segments are acknowledged as they arrive"
         );
         assert!(
             (9..=11).all(|seq| receiver.receive(0, segment(seq)).is_some()),
-            "the three that a sender may need"
+            "a sender may need three more to find a loss"
         );
         assert!(receiver.receive(0, segment(12)).is_none());
         receiver.acknowledge_one_by_one(1);
         let ack = receiver.receive(0, segment(13)).unwrap();
-        assert!(ack.gathered, "it reports segment 12, too");
+        assert!(ack.gathered, "this ACK reports segment 12, too");
         assert_eq!(receiver.ack_due_ns(), None);
     }
 
     #[test]
-    fn the_ack_of_a_segment_that_arrives_again_brings_sacks_that_wait_along() {
+    fn the_ack_of_a_segment_that_arrives_again_reports_the_sacks_that_waited() {
         let mut receiver = receiver(1, 0, "off");
         receiver.delay_sacks(1000);
         (0..2).for_each(|seq| assert!(receiver.receive(0, segment(seq)).is_some()));

@@ -20,7 +20,7 @@ pub struct Receiver {
     out_of_order_pkts: u32,
     ack_policy: AckPolicy,
     ack_every: u32,
-    /// So many segments are acknowledged one by one, without delay, in order or not.
+    /// Number of segments, in order or not, that are acknowledged one by one, without delay.
     quick_until: u32,
     /// Congestion is echoed until the sender has reduced its window (RFC 3168, 6.1.3).
     echo: bool,
@@ -44,7 +44,7 @@ pub struct Receiver {
     paws: Option<Box<Paws>>,
 }
 
-/// Linux acknowledges so many segments one by one after one that it had acknowledged before: TCP_MAX_QUICKACKS.
+/// Number of segments that Linux acknowledges one by one after an old segment has arrived: TCP_MAX_QUICKACKS.
 const QUICK_AFTER_OLD: u64 = 16;
 
 /// Rule by which segments in order are acknowledged.
@@ -148,7 +148,7 @@ impl Receiver {
         self.arrived
     }
 
-    /// Segments that arrived, without those that came again.
+    /// Number of different segments that have arrived.
     fn arrived_once(&self) -> u64 {
         self.next + u64::from(self.out_of_order_pkts)
     }
@@ -272,15 +272,15 @@ impl Receiver {
         ack
     }
 
-    /// A segment that arrives again, or one like it, shows that an ACK was lost or late.
+    /// A segment that has been acknowledged before shows that its ACK was lost or late.
     fn note_old(&mut self, segment: Segment) {
         if self.is_linux && segment.tag.seq() < self.next {
             self.acknowledge_one_by_one(QUICK_AFTER_OLD);
         }
     }
 
-    /// Linux's SYN-ACK has the timestamp of the first SYN that came. The sender's first RTT is then as long as it waited for the
-    /// answer.
+    /// Returns true if a SYN arrives again. Linux answers it with the timestamp of the first SYN that arrived, so the sender's first
+    /// RTT begins with that.
     fn is_syn_again(&self, segment: Segment) -> bool {
         self.is_linux && self.begins_with_syn && segment.tag.seq() == 0 && self.next == 1
     }
@@ -349,6 +349,7 @@ impl Receiver {
         let filled_gap = self.out_of_order_pkts > 0;
         let gathered = filled_gap && self.advance();
         if self.ack_every == 1 {
+            // The answer to a second SYN echoes it.
             self.waiting.first_sent_ns = segment.sent_ns;
             return Some(AckPacket { gathered, ..self.ack(segment, segment.sent_ns, None) });
         }

@@ -58,8 +58,8 @@ fn linux_sends_a_syn_again_each_second_before_it_waits_longer() {
     assert_eq!(at_s("ns2"), [1, 3, 7, 15, 31]);
 }
 
-/// Datagrams fill the queue in one direction for a time. As in a guest: one SYN-ACK lost, a first RTT of 1,077 ms and a window of 10. A
-/// window of one segment follows two lost SYNs, and not two lost answers, which an echoed timestamp tells from them.
+/// Datagrams fill the queue in one direction for a time. After one lost SYN-ACK a guest had a first RTT of 1,077 ms and a window of 10.
+/// The window is one segment after two lost SYNs. After two lost SYN-ACKs it is ten: the echoed timestamp is that of the first SYN.
 #[test]
 fn a_syn_that_was_sent_again_leaves_linux_its_window_and_an_answered_one_a_long_rtt() {
     let begins = |direction: &str, stop: &str, duration: &str| {
