@@ -26,7 +26,8 @@
  * compared. Differences: a flow that the application limits neither grows nor begins a slowdown: what it
  * leaves free shows the path without a queue, too. A slowdown counts as a minute at most, for it may have
  * had a pause in it. A loss in the first two RTTs of a slowdown was caused by the window before it, so that
- * window is halved.
+ * window is halved. Until it is repaired ssthresh is not above cwnd: a recovery in proportion to both (PRR)
+ * would send more than is delivered.
  */
 #ifndef LEDBAT_PLUS_H
 #define LEDBAT_PLUS_H
@@ -63,6 +64,7 @@ struct ledbat_plus {
 	u32 fraction;       /* what W has beyond cwnd, in 2^-32 segments */
 	u32 rest;           /* of the last division by cwnd */
 	u32 queue_us;       /* q */
+	u32 before;         /* W to which this slowdown leads back */
 	u8 phase;
 	u8 rounds;          /* RTTs of WAIT and HOLD that are over */
 	u8 round_over;      /* this ACK ends an RTT */
@@ -132,7 +134,8 @@ static inline void ledbat_plus_shrink(struct ledbat_plus *ca, const struct ledba
 static inline void ledbat_plus_begin_slowdown(struct ledbat_plus *ca, struct cc_window *w,
 					      const struct cc_ack *a)
 {
-	w->ssthresh = cc_max(w->cwnd, LEDBAT_PLUS_LEAST);
+	ca->before = cc_max(w->cwnd, LEDBAT_PLUS_LEAST);
+	w->ssthresh = ca->before;
 	w->cwnd = cc_min(w->cwnd, LEDBAT_PLUS_LEAST);
 	ca->fraction = 0;
 	ca->slowdown_us = a->now_us;
@@ -217,15 +220,16 @@ static inline void ledbat_plus_cong_avoid(struct ledbat_plus *ca, const struct l
 static inline u32 ledbat_plus_ssthresh(struct ledbat_plus *ca, const struct ledbat_plus_params *p,
 				       struct cc_window *w, const struct cc_ack *a)
 {
-	u32 window = ca->phase == LEDBAT_PLUS_HOLD ? w->ssthresh : w->cwnd;
-
 	(void)p;
 	(void)a;
 	ca->fraction = 0;
-	return cc_max(window / 2, LEDBAT_PLUS_LEAST);
+	if (ca->phase != LEDBAT_PLUS_HOLD)
+		return cc_max(w->cwnd / 2, LEDBAT_PLUS_LEAST);
+	ca->before = cc_max(ca->before / 2, LEDBAT_PLUS_LEAST);
+	return cc_max(cc_min(w->cwnd, ca->before), LEDBAT_PLUS_LEAST);
 }
 
-/* A slowdown goes on after a repair; after a timeout the window is small as it is. */
+/* A slowdown goes on after a repair; after a timeout the window is small as it is, and grows. */
 static inline void ledbat_plus_set_state(struct ledbat_plus *ca, const struct ledbat_plus_params *p,
 					 struct cc_window *w, const struct cc_ack *a, u8 state)
 {
@@ -237,6 +241,9 @@ static inline void ledbat_plus_set_state(struct ledbat_plus *ca, const struct le
 		ca->phase = LEDBAT_PLUS_RISE;
 	else if (state == CC_OPEN)
 		w->cwnd = cc_min(w->cwnd, LEDBAT_PLUS_LEAST);
+	else
+		return;
+	w->ssthresh = ca->before;
 }
 
 #endif /* LEDBAT_PLUS_H */

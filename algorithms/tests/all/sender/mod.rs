@@ -79,12 +79,13 @@ impl<A: CongestionControl> Sender<A> {
         self.driver.control();
     }
 
-    /// A fast retransmit whose repair takes no time.
-    pub fn lose(&mut self) {
+    /// A fast retransmit whose repair takes no time. Returns the ssthresh of the repair.
+    pub fn lose(&mut self) -> u32 {
         self.driver.ack.state = State::Open as u8;
         self.driver.on_loss(Lowering::ToSsthresh);
         let window = self.driver.window;
         self.driver.on_recovered(if window.repair_cwnd > 0 { window.repair_cwnd } else { window.cwnd });
+        window.ssthresh
     }
 
     /// A mark: the window is being reduced until [`Sender::reduced`].

@@ -172,6 +172,8 @@ enum Growth {
 enum Ssthresh {
     /// No more than cwnd before it.
     Cwnd,
+    /// As [`Ssthresh::Cwnd`], but after a timeout no more than any window before it.
+    CwndUnlessTimeout,
     /// Or what it was.
     Kept,
     Any,
@@ -192,8 +194,8 @@ fn bounds(algorithm: &Algorithm, params: &Params) -> (Growth, Ssthresh) {
         "fast-start" => (Growth::SlowStart, Ssthresh::Kept),
         // It does not use ssthresh, and has two segments at least.
         "copa" => (Growth::BackTo(2), Ssthresh::Kept),
-        // A loss in a slowdown halves the window before it.
-        "ledbat-plus" => (Growth::SlowStart, Ssthresh::Kept),
+        // A timeout in a slowdown leads to half of the window before it.
+        "ledbat-plus" => (Growth::SlowStart, Ssthresh::CwndUnlessTimeout),
         // It reduces at a loss, not when it is asked for ssthresh; a mark leaves it.
         "prague" => (Growth::SlowStart, Ssthresh::Kept),
         // 2^rho - 1 segments per segment acknowledged is how it grows: rho times faster in time.
@@ -241,9 +243,10 @@ pub fn run_on<A: CongestionControl>(
     let mut windows = Vec::new();
     for happening in &stream.happenings {
         let (before, ssthresh) = (sender.driver.window.cwnd, sender.driver.window.ssthresh);
+        let mut asked = None;
         match happening {
             Happening::Acks(acks) => acknowledge(name, bounds.0, &mut sender, acks, &mut history)?,
-            Happening::Loss => sender.lose(),
+            Happening::Loss => asked = Some(sender.lose()),
             Happening::Mark => sender.mark(),
             Happening::Reduced => sender.reduced(),
             Happening::Timeout => sender.time_out(),
@@ -255,10 +258,12 @@ pub fn run_on<A: CongestionControl>(
         if matches!(happening, Happening::Loss | Happening::Mark | Happening::Timeout) {
             let most = match bounds.1 {
                 Ssthresh::Cwnd => before.max(2),
+                Ssthresh::CwndUnlessTimeout if !matches!(happening, Happening::Timeout) => before.max(2),
+                Ssthresh::CwndUnlessTimeout => history.largest.max(ssthresh),
                 Ssthresh::Kept => before.max(ssthresh),
                 Ssthresh::Any => LARGEST,
             };
-            let set = sender.driver.window.ssthresh;
+            let set = asked.unwrap_or(sender.driver.window.ssthresh);
             hold!((2..=most).contains(&set), "{name}: ssthresh {set} after a loss at cwnd {before}");
         }
         if matches!(happening, Happening::Timeout) {

@@ -107,6 +107,21 @@ fn ledbat_plus_alone_gives_up_a_tenth_at_most_and_keeps_the_queue_below_its_targ
     assert!(queue_ms(&run) < 60.0 && queue_ms(&run) > 40.0, "{} ms", queue_ms(&run));
 }
 
+/// A loss in the two RTTs in which the window is 2 segments, and more are in flight, is repaired with what is delivered.
+#[test]
+fn ledbat_plus_sends_no_more_than_its_window_after_a_loss_in_a_slowdown() {
+    for seed in [8, 13, 27] {
+        let run = answer(&format!(
+            "duration = '60 s'\nsamples = 'off'\nseed = {seed}\n\
+             [dumbbell]\nrate = '20 Mbps'\nrtt = '200 ms'\nbuffer = '1 BDP'\nper = 0.001\n{}",
+            flow("ledbat-plus")
+        ));
+        let dropped: u64 = run.links.iter().map(|link| link.dropped_pkts).sum();
+        assert_eq!(dropped, 0, "seed {seed}: the queue is shorter than its buffer");
+        assert!(run.flows[0].mean_cwnd_pkts < 600.0, "seed {seed}: {:?}", run.flows[0]);
+    }
+}
+
 /// A segment takes 0.6 ms of the link, 10 ms on it, and 1 us of each access link; its ACK takes 10 ms, or that and 0.26 ms of a
 /// link of 2 Mbit/s.
 #[test]
