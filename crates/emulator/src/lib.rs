@@ -1,8 +1,8 @@
-//! The world `live`: this machine's kernel at both ends, the engine's own path between them, in real time.
+//! The world `live`: this machine's kernel at both ends, the plain network between them, in real time.
 
 mod algorithms;
-mod back;
 mod checks;
+mod ends;
 mod error;
 mod namespace;
 mod pace;
@@ -16,7 +16,7 @@ mod traffic;
 use cwnd_results::Run;
 use cwnd_scenario::Scenario;
 use namespace::Namespace;
-use path::{Emulator, Report};
+use path::Report;
 use shared::Shared;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
@@ -54,7 +54,7 @@ pub fn run(scenario: &Scenario, seed: u64, watch: &impl Watch) -> Result<Option<
     let traffic = |ends: &Ends| traffic::run(scenario, &algorithms.names, ends, watch);
     let (outcome, report) = over_path(scenario, seed, traffic)?;
     let Some(traffic) = outcome? else { return Ok(None) };
-    let mut run = traffic.with(report.links, report.samples, seed);
+    let mut run = traffic.over(report.run);
     run.notes.push(measured);
     let limit_ns = (scenario.rtt_ns(0) / 100).max(500_000);
     if report.late_p99_ns > limit_ns {
@@ -83,24 +83,13 @@ fn over_path<T>(scenario: &Scenario, seed: u64, body: impl FnOnce(&Ends) -> T) -
     let (near, near_device) = Namespace::new(NEAR, mtu, ecn, buffer_bytes)?;
     let (far, far_device) = Namespace::new(FAR, mtu, ecn, buffer_bytes)?;
     let shared = Shared::new(scenario.flows.len());
-    let copies = (near_device.try_clone(), far_device.try_clone());
-    let (Ok(near_copy), Ok(far_copy)) = copies else {
-        return Err(Error::Machine("no descriptor is left".to_owned(), None));
-    };
     thread::scope(|scope| {
         let seen = &*shared;
-        let emulator =
-            scope.spawn(move || Emulator::new(scenario, seed, mtu, seen).carry(near_device, far_device));
-        let way_back = back::is_constant(scenario)
-            .then(|| scope.spawn(move || back::carry(scenario, mtu, seen, far_copy, near_copy)));
+        let emulator = scope.spawn(move || path::carry(scenario, seed, mtu, seen, near_device, far_device));
         let ends = Ends { near, far, shared: Arc::clone(&shared) };
         let outcome = body(&ends);
         shared.stop.store(true, Relaxed);
-        let mut report = emulator.join().expect("the emulator does not panic");
-        if let Some(way_back) = way_back {
-            let late_p99_ns = way_back.join().expect("the emulator does not panic");
-            report.late_p99_ns = report.late_p99_ns.max(late_p99_ns);
-        }
-        Ok((outcome, report))
+        let report = emulator.join().expect("the emulator does not panic");
+        Ok((outcome, report.map_err(Error::of("the emulator"))?))
     })
 }

@@ -1,79 +1,53 @@
-//! Packets that are under way, and what the emulator looks at in them.
+//! Packets of this machine's kernel, and what the emulator looks at in them.
 
 use crate::FIRST_PORT;
 use cwnd_engine::Codepoint;
+use cwnd_engine::net::Side;
 use cwnd_scenario::Scenario;
 use std::fs::File;
 use std::io::Read;
 
+/// A packet as a device has it.
+#[derive(Clone)]
 pub struct Packet {
     pub data: Vec<u8>,
-    pub length: usize,
     pub flow: usize,
-    /// From a receiver.
-    pub back: bool,
-    /// On the emulated wire, if it carries data.
-    pub wire_bytes: Option<u32>,
+    /// The end that it goes to.
+    pub to: Side,
+    /// On the emulated wire.
+    pub wire_bytes: u32,
+    pub has_payload: bool,
     pub codepoint: Codepoint,
-    /// Under way; more than one if a link duplicates.
-    pub copies: u32,
 }
 
-impl Packet {
-    pub fn bytes(&self) -> &[u8] {
-        &self.data[..self.length]
-    }
+/// Reads the packets that the end `from` sends.
+pub struct Reader<'a> {
+    scenario: &'a Scenario,
+    pub device: &'a File,
+    from: Side,
+    buffer: Vec<u8>,
 }
 
-/// Packets by number, whose room is used again.
-pub struct Pool {
-    pub packets: Vec<Packet>,
-    free: Vec<usize>,
-    mtu: usize,
-}
-
-impl Pool {
-    pub fn new(mtu: u32) -> Pool {
-        Pool { packets: Vec::new(), free: Vec::new(), mtu: mtu as usize }
+impl<'a> Reader<'a> {
+    pub fn new(scenario: &'a Scenario, device: &'a File, from: Side, mtu: u32) -> Reader<'a> {
+        Reader { scenario, device, from, buffer: vec![0; mtu as usize] }
     }
 
-    /// The next packet of a flow; `back`: from a receiver.
-    pub fn read(&mut self, scenario: &Scenario, device: &mut File, back: bool) -> Option<usize> {
-        let place = self.free.pop().unwrap_or_else(|| {
-            self.packets.push(Packet {
-                data: vec![0; self.mtu],
-                length: 0,
-                flow: 0,
-                back,
-                wire_bytes: None,
-                codepoint: Codepoint::NotEct,
-                copies: 0,
-            });
-            self.packets.len() - 1
-        });
+    /// The next packet of a flow; None: there is none now.
+    pub fn next(&mut self) -> Option<Packet> {
         loop {
-            let packet = &mut self.packets[place];
-            let Ok(length) = device.read(&mut packet.data) else {
-                self.free.push(place);
-                return None;
-            };
-            let Some(seen) = Seen::of(&packet.data[..length], back) else { continue };
+            let length = self.device.read(&mut self.buffer).ok()?;
+            let data = &self.buffer[..length];
+            let Some(seen) = Seen::of(data, self.from) else { continue };
             let flow = usize::from(seen.port.wrapping_sub(FIRST_PORT));
-            let Some(described) = scenario.flows.get(flow) else { continue };
-            let header_bytes = described.stack.header_bytes;
-            (packet.length, packet.flow, packet.back, packet.copies) = (length, flow, back, 1);
-            packet.wire_bytes = (seen.payload_bytes > 0).then(|| seen.payload_bytes + header_bytes);
-            packet.codepoint = seen.codepoint;
-            return Some(place);
-        }
-    }
-
-    /// One copy less.
-    pub fn release(&mut self, place: usize) {
-        let copies = &mut self.packets[place].copies;
-        *copies -= 1;
-        if *copies == 0 {
-            self.free.push(place);
+            let Some(described) = self.scenario.flows.get(flow) else { continue };
+            let has_payload = seen.payload_bytes > 0;
+            let wire_bytes = match seen.payload_bytes {
+                0 => described.stack.ack_bytes,
+                payload_bytes => payload_bytes + described.stack.header_bytes,
+            };
+            let (to, codepoint) = (self.from.other(), seen.codepoint);
+            return Some(Packet { data: data.to_vec(), flow, to, wire_bytes, has_payload, codepoint });
         }
     }
 }
@@ -91,8 +65,8 @@ const TCP: u8 = 6;
 const UDP: u8 = 17;
 
 impl Seen {
-    /// `back`: from a receiver. None: neither TCP nor UDP over IPv4.
-    fn of(packet: &[u8], back: bool) -> Option<Seen> {
+    /// None: neither TCP nor UDP over IPv4.
+    fn of(packet: &[u8], from: Side) -> Option<Seen> {
         let first = *packet.first()?;
         let ip_bytes = usize::from(first & 15) * 4;
         let rest = packet.get(ip_bytes..)?;
@@ -102,7 +76,7 @@ impl Seen {
             UDP => 8,
             _ => return None,
         };
-        let at = if back { 0 } else { 2 };
+        let at = if from == Side::Receiver { 0 } else { 2 };
         Some(Seen {
             port: u16::from_be_bytes([*rest.get(at)?, *rest.get(at + 1)?]),
             payload_bytes: rest.len().checked_sub(header_bytes)? as u32,
@@ -152,9 +126,9 @@ mod tests {
         packet.extend([0x80, 0x00, 0x9c, 0x41, 0, 108, 0, 0]);
         packet.extend([0; 100]);
         let seen = Seen { port: 40_001, payload_bytes: 100, codepoint: Codepoint::NotEct };
-        assert_eq!(Seen::of(&packet, false), Some(seen));
-        assert_eq!(Seen::of(&packet, true).unwrap().port, 0x8000);
-        assert_eq!(Seen::of(&packet[..24], false), None);
-        assert_eq!(Seen::of(&[], false), None);
+        assert_eq!(Seen::of(&packet, Side::Sender), Some(seen));
+        assert_eq!(Seen::of(&packet, Side::Receiver).unwrap().port, 0x8000);
+        assert_eq!(Seen::of(&packet[..24], Side::Sender), None);
+        assert_eq!(Seen::of(&[], Side::Sender), None);
     }
 }

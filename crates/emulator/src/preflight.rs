@@ -129,7 +129,7 @@ fn judge(scenario: &Scenario, seen: &Seen, report: &Report) -> Result<String, Er
     let drops = report
         .held_at_drop_pkts
         .map_or_else(|| "no drop".to_owned(), |pkts| format!("the first drop with {pkts} packets held"));
-    let lost: u64 = report.links.iter().map(|link| link.error_pkts).sum();
+    let lost: u64 = report.run.links.iter().map(|link| link.error_pkts).sum();
     let lost = if per > 0.0 {
         format!("{lost} lost on the wire beside {} that arrived, ", seen.arrived_pkts)
     } else {

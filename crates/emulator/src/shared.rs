@@ -13,7 +13,6 @@ pub struct FlowCounts {
     pub delivered_pkts: AtomicU64,
     /// On the wire.
     pub delivered_bytes: AtomicU64,
-    pub lost_pkts: AtomicU64,
     pub marked_pkts: AtomicU64,
 }
 
@@ -22,7 +21,6 @@ pub struct Shared {
     pub begin_ns: u64,
     pub stop: AtomicBool,
     pub flows: Vec<FlowCounts>,
-    pub packets: AtomicU64,
     pub last_arrival_ns: AtomicU64,
     /// Time in which data was moved.
     pub worked_ns: AtomicU64,
@@ -34,7 +32,6 @@ impl Shared {
             begin_ns: sys::now_ns(),
             stop: AtomicBool::new(false),
             flows: std::iter::repeat_with(FlowCounts::default).take(flows).collect(),
-            packets: AtomicU64::new(0),
             last_arrival_ns: AtomicU64::new(0),
             worked_ns: AtomicU64::new(0),
         })

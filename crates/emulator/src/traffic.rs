@@ -3,9 +3,7 @@
 use crate::shared::Shared;
 use crate::sys::{self, TcpInfo};
 use crate::{Ends, Error, FAR, FIRST_PORT, WORLD, Watch};
-use cwnd_results::{
-    FlowResult, FlowRow, FlowSamples, GroupSamples, LinkResult, LinkSamples, Run, Transfers, time_series,
-};
+use cwnd_results::{FlowResult, FlowRow, FlowSamples, GroupSamples, Run, Transfers, time_series};
 use cwnd_scenario::{Flow, Samples, Scenario, Size};
 use std::io::{ErrorKind, Write};
 use std::net::{Shutdown, SocketAddrV4, TcpListener, TcpStream};
@@ -39,7 +37,6 @@ struct Live {
 struct Counts {
     delivered_pkts: u64,
     delivered_bytes: u64,
-    lost_pkts: u64,
     marked_pkts: u64,
     received_bytes: u64,
     info: TcpInfo,
@@ -51,7 +48,6 @@ impl Counts {
         Counts {
             delivered_pkts: counts.delivered_pkts.load(Relaxed),
             delivered_bytes: counts.delivered_bytes.load(Relaxed),
-            lost_pkts: counts.lost_pkts.load(Relaxed),
             marked_pkts: counts.marked_pkts.load(Relaxed),
             received_bytes: live.received_bytes.load(Relaxed),
             info: live.look(),
@@ -84,20 +80,22 @@ pub struct Traffic {
     flows: Vec<FlowResult>,
     samples: (FlowSamples, GroupSamples),
     transfers: Transfers,
-    packets: u64,
     last_arrival_ns: u64,
 }
 
 impl Traffic {
-    pub fn with(self, links: Vec<LinkResult>, link_samples: LinkSamples, seed: u64) -> Run {
-        let mut run = Run::new(WORLD, seed);
-        run.flows = self.flows;
-        run.links = links;
+    /// Completes the `run` of the path, which has the links and what each flow lost.
+    pub fn over(self, mut run: Run) -> Run {
+        let lost = run.flows.iter().map(|flow| flow.lost_pkts);
+        let lose = |(mut flow, lost_pkts): (FlowResult, u64)| {
+            flow.lost_pkts = lost_pkts;
+            flow.with_loss_ratio()
+        };
+        run.flows = self.flows.into_iter().zip(lost).map(lose).collect();
+        run.world = WORLD.into();
         run.flow_samples = self.samples.0;
         run.group_samples = self.samples.1;
-        run.link_samples = link_samples;
         run.transfers = self.transfers;
-        run.packets = self.packets;
         run.last_arrival_ns = self.last_arrival_ns;
         run
     }
@@ -362,7 +360,6 @@ impl<'a> Observer<'a> {
             flows,
             samples: time_series(self.samples, &self.scenario.sample_groups),
             transfers,
-            packets: self.shared.packets.load(Relaxed),
             last_arrival_ns: self.shared.last_arrival_ns.load(Relaxed).saturating_sub(self.base_ns),
         }
     }
@@ -379,7 +376,6 @@ impl<'a> Observer<'a> {
         let rtts = &mut self.rtts_us[flow];
         rtts.sort_unstable();
         let sent_pkts = u64::from(now.info.sent - before.info.sent);
-        let lost_pkts = now.lost_pkts - before.lost_pkts;
         let (cwnds, looks) = self.cwnds[flow];
         let slow_start_end_ns = self.slow_start_ns[flow].unwrap_or(stop_ns);
         let mut row = FlowResult::default();
@@ -390,7 +386,6 @@ impl<'a> Observer<'a> {
         row.sent_pkts = sent_pkts;
         row.retransmitted_pkts = u64::from(now.info.retransmitted - before.info.retransmitted);
         row.delivered_pkts = now.delivered_pkts - before.delivered_pkts;
-        row.lost_pkts = lost_pkts;
         row.timeouts = u64::from(now.info.timeouts.saturating_sub(before.info.timeouts));
         row.throughput_mbps = mbps(now.delivered_bytes - before.delivered_bytes, span_ns);
         row.goodput_mbps = mbps(now.received_bytes - before.received_bytes, span_ns);
@@ -400,7 +395,7 @@ impl<'a> Observer<'a> {
         row.marked_pkts = now.marked_pkts - before.marked_pkts;
         row.slow_start_s = (looks > 0 && !described.cca.controls_window())
             .then(|| slow_start_end_ns.saturating_sub(described.start_ns) as f64 / 1e9);
-        row.with_loss_ratio()
+        row
     }
 }
 

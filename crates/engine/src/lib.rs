@@ -27,7 +27,6 @@ pub const RESULTS_VERSION: u32 = 13;
 pub mod parts {
     pub use crate::fast::Parts;
     pub use crate::fast::link::fifo::FifoLink;
-    pub use crate::net::link::queue::discipline::{Codepoint, Discipline, Next, Packet};
     pub use crate::net::link::queue::named;
     pub use crate::run_with;
     pub use crate::tcp::scoreboard::Scoreboard;
@@ -44,7 +43,6 @@ pub use memory::distribution::Distribution;
 use net::Advance;
 pub use net::WORLD;
 pub use net::lifetime::{start_jitter_ns, until_last_arrival};
-pub use net::link::emulated::{Crossed, EmulatedLink};
 pub use net::link::queue::discipline::Codepoint;
 pub use net::link::wire::WireCounts;
 pub use net::measure::observe::{AckCounts, FlowObservation, LinkObservation, Observation};

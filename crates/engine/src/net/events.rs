@@ -95,6 +95,11 @@ impl Events {
         }
     }
 
+    /// When the next event comes.
+    pub fn next_ticks(&self) -> Option<u64> {
+        self.heap.peek().map(|Reverse(event)| event.at_ticks)
+    }
+
     /// The next event, if it is `wanted`.
     pub fn next_if(&mut self, wanted: impl FnOnce(&Event) -> bool) -> Option<Event> {
         self.heap.peek().filter(|Reverse(event)| wanted(event))?;

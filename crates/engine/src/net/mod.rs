@@ -54,6 +54,8 @@ use crate::control::{Control, Unfinished};
 use crate::instances::Custom;
 pub use crate::net::endpoints::{Content, Datagram, Endpoints, Load, Side};
 use crate::net::link::fineness::finer_links;
+pub use crate::net::link::queue::discipline::{Discipline, Next, Packet};
+pub use crate::net::link::queue::packet_by_packet;
 pub use crate::net::measure::counts::{Counts, Received};
 use crate::net::measure::observe::Observation;
 pub use crate::net::measure::rows::counted;
@@ -83,6 +85,18 @@ pub trait Advance {
     fn finish(self: Box<Self>) -> Run;
 }
 
+/// A run whose caller has the clock, and packets for ends of its own, as devices have.
+pub trait Drive: Advance {
+    /// The next time of the ends of `flow` is sooner than it was.
+    fn wake(&mut self, flow: u32);
+
+    /// When something happens next, or [`NEVER`].
+    fn next_event_ns(&self) -> u64;
+
+    /// The results at `end_ns`, which the run has been advanced to.
+    fn finish_at(self: Box<Self>, end_ns: u64) -> Run;
+}
+
 /// Answers `scenario` with `seed`, as [`run`](crate::run) does.
 ///
 /// # Errors
@@ -102,12 +116,16 @@ pub fn run(scenario: &Scenario, seed: u64, custom: Custom, control: &Control) ->
 }
 
 /// A run before anything has happened. Chooses how its links count time.
-pub(crate) fn begin<'a>(
+///
+/// # Panics
+///
+/// As [`run`].
+pub fn begin<'a>(
     scenario: &'a Scenario,
     seed: u64,
     parts: Parts<'a>,
     control: &'a Control,
-) -> Box<dyn Advance + 'a> {
+) -> Box<dyn Drive + 'a> {
     assert!(!scenario.clock.adds_up_seconds(), "seconds are not added up here");
     let finer = finer_links(scenario);
     if finer.contains(&true) {

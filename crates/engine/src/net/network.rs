@@ -55,7 +55,7 @@ pub struct Network<'a, T> {
     reported_ns: u64,
     /// That have happened.
     event_count: u64,
-    events: Events,
+    pub(super) events: Events,
     pub(super) links: Vec<Link<'a, T>>,
     /// By number; those of `vacant` are not under way.
     packets: Vec<Option<Packet>>,
@@ -210,7 +210,7 @@ impl<'a, T: Tick> Network<'a, T> {
         Ok(())
     }
 
-    fn schedule_timer(&mut self, connection: u32) {
+    pub(super) fn schedule_timer(&mut self, connection: u32) {
         let owner = &mut self.connections[connection as usize];
         let due_ns = owner.ends.next_due_ns();
         if due_ns < owner.timer_at_ns {
@@ -492,7 +492,7 @@ impl<'a, T: Tick> Network<'a, T> {
     }
 
     fn schedule_sample(&mut self) {
-        if self.link_sampler.due_ns != NEVER {
+        if self.link_sampler.due_ns <= self.scenario.duration_ns {
             self.events.schedule(T::count(self.link_sampler.due_ns), Order::Sample, 0);
         }
     }

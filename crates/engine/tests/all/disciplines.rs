@@ -1,7 +1,9 @@
 //! Queue disciplines against their papers and RFCs: curves, control laws and couplings, by hand.
 
 use crate::common::{answer, read};
-use cwnd_engine::parts::{Codepoint, Discipline, Packet, named};
+use cwnd_engine::Codepoint;
+use cwnd_engine::net::{Discipline, Packet};
+use cwnd_engine::parts::named;
 
 fn queue(queue: &str) -> Box<dyn Discipline> {
     limited(10_000, queue)

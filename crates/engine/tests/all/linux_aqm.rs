@@ -1,7 +1,9 @@
 //! Queue disciplines against Linux's own: a kernel of Debian in virtual time.
 
 use crate::common::read;
-use cwnd_engine::parts::{Codepoint, Next, Packet, named};
+use cwnd_engine::Codepoint;
+use cwnd_engine::net::{Next, Packet};
+use cwnd_engine::parts::named;
 use cwnd_engine::{Control, run};
 use rayon::prelude::*;
 

@@ -10,6 +10,7 @@ mod conservation;
 mod dctcp;
 mod disciplines;
 mod discrete_tcp;
+mod driven;
 mod dualpi2;
 mod extreme;
 mod given;

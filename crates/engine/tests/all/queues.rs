@@ -3,7 +3,8 @@
 use crate::common;
 use crate::common::{answer_scenario, read};
 use cwnd_engine::Control;
-use cwnd_engine::parts::{Discipline, Next, Packet, Parts, run_with};
+use cwnd_engine::net::{Discipline, Next, Packet};
+use cwnd_engine::parts::{Parts, run_with};
 use cwnd_results::Run;
 use cwnd_scenario::{Clock, Link, Scenario, Sweep};
 use std::collections::VecDeque;

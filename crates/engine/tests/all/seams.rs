@@ -3,8 +3,9 @@
 
 use crate::common::read;
 use cwnd_algorithms::{Ack, CongestionControl, Window};
-use cwnd_engine::net::{self, Counts, Endpoints, Load, NEVER, Parts, Received, Side, counted};
-use cwnd_engine::parts::{Discipline, Next, Packet};
+use cwnd_engine::net::{
+    self, Counts, Discipline, Endpoints, Load, NEVER, Next, Packet, Parts, Received, Side, counted,
+};
 use cwnd_engine::{BorrowedSimulation, Codepoint, Control};
 use cwnd_results::{FlowResult, Run};
 use cwnd_scenario::{Cca, Scenario};

@@ -2,7 +2,6 @@
 
 use crate::common;
 use crate::common::{answer_by_events, answer_scenario, read};
-use cwnd_engine::{Codepoint, EmulatedLink};
 use cwnd_results::{FlowResult, LinkResult, Run};
 use cwnd_scenario::{Clock, End, Samples, Scenario, Sweep};
 use std::path::Path;
@@ -214,30 +213,4 @@ fn the_utilization_of_a_rate_that_varies_is_that_of_the_measured_time() {
     let steps = "{ steps = [['0 s', '4 Mbps'], ['10 s', '8 Mbps']] }";
     let full = run(steps, "cca = 'udp'\napp_rate = '20 Mbps'");
     assert_eq!(full, 1.0, "no packet begins or ends with the warmup");
-}
-
-/// A link by itself, as QUIC stacks and live runs have it: a packet of 10 kbit each 20 ms.
-#[test]
-fn the_utilization_of_an_emulated_link_is_that_of_the_measured_time() {
-    const GAP_NS: u64 = 20_000_000;
-    let utilization = |before: &str, measured: &str| {
-        let scenario = read(&format!(
-            "duration = '2 s'\n[[chain]]\nrate = {{ steps = [['0 s', '{before}'], ['1 s', '{measured}']] }}\n\
-             delay = '1 ms'\nbuffer = 10\n[[flows]]\ncca = 'reno'\n"
-        ));
-        let mut link = EmulatedLink::new(&scenario, 0, 1);
-        for packet in 0..100 {
-            if packet == 50 {
-                link.begin_measuring(50 * GAP_NS);
-            }
-            link.accept(packet * GAP_NS, packet, 1250, 0, Codepoint::NotEct);
-            while link.next_departure_ns().is_some() {
-                link.depart();
-            }
-        }
-        link.result(100 * GAP_NS).utilization
-    };
-    // 500 kbit in a second.
-    assert!((utilization("1 Mbps", "10 Mbps") - 0.05).abs() < 1e-9);
-    assert!((utilization("10 Mbps", "1 Mbps") - 0.5).abs() < 1e-9);
 }

@@ -2,7 +2,6 @@
 
 pub mod accounting;
 pub mod delayed;
-pub mod emulated;
 pub mod fineness;
 pub mod managed;
 pub mod packet_set;

@@ -7,11 +7,10 @@ use crate::net::measure::observe::{FlowObservation, LinkLook, LinkObservation, O
 use crate::net::measure::rows::{LinkCounts, group_row, transfer_rows};
 use crate::net::measure::samples::FlowSampler;
 use crate::net::network::Network;
-use crate::net::{Advance, WORLD};
+use crate::net::{Advance, Drive, WORLD};
 use crate::tcp::source::TransferRow;
-use crate::time::Tick;
+use crate::time::{NEVER, Tick};
 use cwnd_results::Run;
-use cwnd_scenario::Scenario;
 
 impl<T: Tick> Network<'_, T> {
     /// The warmup ends: all of its instant has happened.
@@ -105,8 +104,23 @@ impl<T: Tick> Advance for Network<'_, T> {
         Observation { now_ns, flows, links }
     }
 
-    fn finish(mut self: Box<Self>) -> Run {
-        let Scenario { duration_ns: end_ns, warmup_ns, .. } = *self.scenario;
+    fn finish(self: Box<Self>) -> Run {
+        let end_ns = self.scenario.duration_ns;
+        self.finish_at(end_ns)
+    }
+}
+
+impl<T: Tick> Drive for Network<'_, T> {
+    fn wake(&mut self, flow: u32) {
+        self.schedule_timer(flow);
+    }
+
+    fn next_event_ns(&self) -> u64 {
+        self.events.next_ticks().map_or(NEVER, T::ns_after)
+    }
+
+    fn finish_at(mut self: Box<Self>, end_ns: u64) -> Run {
+        let warmup_ns = self.scenario.warmup_ns;
         for group in &mut self.groups {
             for slot in group.slots.clone() {
                 self.connections[slot as usize].add_to(group, end_ns);
