@@ -1,6 +1,7 @@
 //! A connection of a stack as the path sees it: two ends that send and receive datagrams, and timers.
 
 use crate::Settings;
+use crate::own::{Controllers, Own};
 use crate::received::Received;
 use crate::seen::Seen;
 use bytes::{Bytes, BytesMut};
@@ -41,9 +42,17 @@ pub struct Asked<'a> {
     /// Seed of the run and the flow.
     pub seed: [u8; 16],
     pub settings: Settings,
+    /// Of the caller.
+    pub own: Option<&'a Own>,
 }
 
 impl Asked<'_> {
+    /// The caller's controllers, if the flow has them.
+    pub fn own_controllers(&self) -> Option<&Controllers> {
+        let own = self.own.filter(|own| own.instead_of == self.cca.algorithm)?;
+        Some(&own.controllers)
+    }
+
     /// RFC 9002, 7.2: ten datagrams, but no more bytes than ten of the size that Ethernet carries.
     pub fn initial_window_bytes(&self) -> u64 {
         let datagram_bytes = u64::from(self.datagram_bytes);
@@ -102,6 +111,7 @@ mod tests {
             size_bytes: Some(50_000),
             seed: [seed; 16],
             settings: Settings::default(),
+            own: None,
         };
         let seen: Shared = Arc::new(Mutex::new(Seen::new(1472, 0)));
         let mut connection = stack.connect(&asked, 0, seen).unwrap();

@@ -1,6 +1,7 @@
 //! A flow over QUIC: a connection of the stack as the two ends of a flow of the plain network.
 
 use crate::end::{Asked, Connection, Datagram, Shared, Side};
+use crate::own::Own;
 use crate::received::Missing;
 use crate::seen::Seen;
 use crate::{Settings, Stack};
@@ -35,6 +36,7 @@ pub fn is_of_stack(flow: &Flow) -> bool {
 pub struct Quic<'a> {
     stack: Stack,
     settings: Settings,
+    own: Option<&'a Own>,
     index: u32,
     flow: &'a Flow,
     /// Payload of UDP in a full datagram.
@@ -67,7 +69,7 @@ fn size_bytes(flow: &Flow) -> Option<u64> {
 impl<'a> Quic<'a> {
     /// Makes the flow with number `index`, which begins at `start_ns`.
     pub fn new(
-        (stack, settings): (Stack, Settings),
+        (stack, settings, own): (Stack, Settings, Option<&'a Own>),
         scenario: &'a Scenario,
         (index, start_ns): (u32, u64),
         seed: u64,
@@ -81,6 +83,7 @@ impl<'a> Quic<'a> {
         Quic {
             stack,
             settings,
+            own,
             index,
             flow,
             datagram_bytes,
@@ -109,6 +112,7 @@ impl<'a> Quic<'a> {
             size_bytes: size_bytes(self.flow),
             seed: self.seed,
             settings: self.settings,
+            own: self.own,
         };
         match self.stack.connect(&asked, now_ns, Arc::clone(&self.seen)) {
             Ok(connection) => self.connection = RefCell::new(Some(connection)),

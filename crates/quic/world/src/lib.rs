@@ -9,6 +9,7 @@ mod error;
 mod flow;
 mod noq;
 mod null;
+mod own;
 mod quinn;
 mod received;
 mod recovery;
@@ -23,6 +24,10 @@ use cwnd_results::Run;
 use cwnd_scenario::{Cca, Scenario};
 use end::{Asked, Connection, Shared, params};
 pub use error::Error;
+pub use noq_proto;
+pub use own::{NoqFactory, Own, QuinnFactory};
+pub use quinn_proto;
+pub use s2n_quic;
 pub use settings::{Crypto, Settings};
 
 /// Gets the time that the run has reached, now and then; answers whether it is to go on.
@@ -143,7 +148,37 @@ pub fn run_with(
         return Err(Error::Unsupported(line.to_owned()));
     }
     check(stack, scenario)?;
-    run::run(stack, settings, scenario, seed, watch)
+    run::run(stack, settings, None, scenario, seed, watch)
+}
+
+/// Answers `scenario` with `seed`, with a congestion controller of the caller's: its flows have it whose algorithm it stands for.
+///
+/// ```
+/// use cwnd_quic_world::{Own, quinn_proto::congestion::NewRenoConfig, run_own};
+/// use std::sync::Arc;
+///
+/// let mut half = NewRenoConfig::default();
+/// half.loss_reduction_factor(0.9);
+/// let own = Own::quinn("newreno", Arc::new(half));
+/// let text = "duration = '20 s'\n[dumbbell]\nrate = '10 Mbps'\ndelay = '40 ms'\nbuffer = '1 BDP'\nper = 0.01\n[[flows]]\ncca = 'quinn:newreno'";
+/// let scenario = cwnd_scenario::Scenario::from_toml(text, "path.toml", &[])?;
+/// let run = run_own(&own, &scenario, 1)?;
+/// assert!(run.flows[0].goodput_mbps > 3.0, "{:?}", run.flows[0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+///
+/// As [`run`], and if no flow has the algorithm that the controller stands for.
+pub fn run_own(own: &Own, scenario: &Scenario, seed: u64) -> Result<Run, Error> {
+    let stack = own.stack();
+    check(stack, scenario)?;
+    if scenario.flows.iter().all(|flow| flow.cca.algorithm != own.instead_of) {
+        let line = format!("flows.cca: no flow has '{}', for which the controller stands", own.instead_of);
+        return Err(Error::Unsupported(line));
+    }
+    let answer = run::run(stack, Settings::default(), Some(own), scenario, seed, &|_| true)?;
+    Ok(answer.expect("nobody stops it"))
 }
 
 /// The version of what these worlds make of a scenario, a part of the keys of their runs.

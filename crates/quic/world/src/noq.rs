@@ -7,6 +7,7 @@ mod ends;
 use crate::Settings;
 use crate::end::{Asked, Connection, Shared, params};
 use crate::null::{Handshake, SAMPLE_BYTES, TAG_BYTES};
+use crate::own::Controllers;
 use crate::recovery::TcpRecovery;
 use bytes::{Bytes, BytesMut};
 use ends::{Clock, CountedIds, Ends};
@@ -67,7 +68,7 @@ fn held_lost_pkts(connection: &mut proto::Connection) -> u64 {
     connection.path_stats(PathId::ZERO).map_or(0, |stats| stats.lost_packets)
 }
 
-/// The stack's own controller, or ours.
+/// The caller's controller, the stack's own, or ours.
 fn controllers(asked: &Asked, clock: Clock, seen: Shared) -> Result<Arc<Watched>, String> {
     let window_bytes = asked.initial_window_bytes();
     macro_rules! own {
@@ -77,12 +78,14 @@ fn controllers(asked: &Asked, clock: Clock, seen: Shared) -> Result<Arc<Watched>
             Arc::new(config)
         }};
     }
-    let inner: Arc<dyn ControllerFactory + Send + Sync> = match asked.cca.of_stack() {
-        Some((_, "newreno")) => own!(NewRenoConfig),
-        Some(_) => own!(CubicConfig),
-        None => cwnd_quic::noq::factory(&asked.cca.algorithm, &params(asked.cca))
-            .map_err(|error| error.to_string())?,
-    };
+    let inner: Arc<dyn ControllerFactory + Send + Sync> =
+        match (asked.own_controllers(), asked.cca.of_stack()) {
+            (Some(Controllers::Noq(factory)), _) => Arc::clone(factory),
+            (_, Some((_, "newreno"))) => own!(NewRenoConfig),
+            (_, Some(_)) => own!(CubicConfig),
+            (_, None) => cwnd_quic::noq::factory(&asked.cca.algorithm, &params(asked.cca))
+                .map_err(|error| error.to_string())?,
+        };
     Ok(Arc::new(Watched { inner, clock, seen, settings: asked.settings }))
 }
 

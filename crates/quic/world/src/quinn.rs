@@ -6,6 +6,7 @@ mod ends;
 
 use crate::end::{Asked, Connection, Shared, params};
 use crate::null::{Handshake, SAMPLE_BYTES, TAG_BYTES};
+use crate::own::Controllers;
 use bytes::{Bytes, BytesMut};
 use ends::{Clock, CountedIds, Ends};
 use proto::congestion::{
@@ -68,7 +69,7 @@ fn held_lost_pkts(connection: &mut proto::Connection) -> u64 {
     connection.stats().path.lost_packets
 }
 
-/// The stack's own controller, or ours.
+/// The caller's controller, the stack's own, or ours.
 fn controllers(asked: &Asked, clock: Clock, seen: Shared) -> Result<Arc<Watched>, String> {
     let window_bytes = asked.initial_window_bytes();
     macro_rules! own {
@@ -78,13 +79,15 @@ fn controllers(asked: &Asked, clock: Clock, seen: Shared) -> Result<Arc<Watched>
             Arc::new(config)
         }};
     }
-    let inner: Arc<dyn ControllerFactory + Send + Sync> = match asked.cca.of_stack() {
-        Some((_, "newreno")) => own!(NewRenoConfig),
-        Some((_, "bbr")) => own!(BbrConfig),
-        Some(_) => own!(CubicConfig),
-        None => cwnd_quic::quinn::factory(&asked.cca.algorithm, &params(asked.cca))
-            .map_err(|error| error.to_string())?,
-    };
+    let inner: Arc<dyn ControllerFactory + Send + Sync> =
+        match (asked.own_controllers(), asked.cca.of_stack()) {
+            (Some(Controllers::Quinn(factory)), _) => Arc::clone(factory),
+            (_, Some((_, "newreno"))) => own!(NewRenoConfig),
+            (_, Some((_, "bbr"))) => own!(BbrConfig),
+            (_, Some(_)) => own!(CubicConfig),
+            (_, None) => cwnd_quic::quinn::factory(&asked.cca.algorithm, &params(asked.cca))
+                .map_err(|error| error.to_string())?,
+        };
     let is_unpaced = asked.settings.is_unpaced;
     Ok(Arc::new(Watched { inner, datagram_bytes: asked.datagram_bytes.into(), is_unpaced, clock, seen }))
 }

@@ -1,6 +1,7 @@
 //! A run: connections of a stack as ends of the plain network.
 
 use crate::flow::{Quic, is_of_stack};
+use crate::own::Own;
 use crate::{Error, Settings, Stack, Watch};
 use cwnd_engine::net::{Endpoints, Parts};
 use cwnd_engine::{BorrowedSimulation, Control};
@@ -17,6 +18,7 @@ const LOOKS: u64 = 1000;
 pub fn run(
     stack: Stack,
     settings: Settings,
+    own: Option<&Own>,
     scenario: &Scenario,
     seed: u64,
     watch: &impl Watch,
@@ -24,7 +26,7 @@ pub fn run(
     let fault = RefCell::new(None);
     let ends = |index: u32, start_ns: u64| -> Option<Box<dyn Endpoints + '_>> {
         is_of_stack(&scenario.flows[index as usize]).then(|| {
-            let quic = Quic::new((stack, settings), scenario, (index, start_ns), seed, &fault);
+            let quic = Quic::new((stack, settings, own), scenario, (index, start_ns), seed, &fault);
             Box::new(quic) as Box<dyn Endpoints>
         })
     };

@@ -5,13 +5,15 @@ mod fixed;
 mod io;
 mod null;
 
-use crate::end::{Asked, Connection, Datagram, Shared, Side, address, payload};
+use crate::end::{Asked, Connection, Datagram, Shared, Side, address, params, payload};
+use crate::own::Controllers;
 use crate::received::Received;
-use controller::{Watch, Watched};
+use controller::{Ssthresh, Watch, Watched};
 use fixed::{CountedIds, NoResets, Seeded};
 use io::{Arrived, Clock, HandOut, Outbox, Sockets};
 use null::Null;
 use s2n_quic::client::Connect;
+use s2n_quic::provider::congestion_controller::{Endpoint, bbr, cubic};
 use s2n_quic::provider::limits::Limits;
 use s2n_quic::{Client, Server};
 use s2n_quic_core::time::Timestamp;
@@ -31,11 +33,50 @@ pub const VERSION: &str = "1.83.0";
 /// More than a run takes.
 const FOREVER: Duration = Duration::from_secs(u32::MAX as u64);
 
+/// A connection with the caller's controller, the stack's own, or ours.
 pub fn connect(asked: &Asked, seen: Shared) -> Result<Box<dyn Connection>, String> {
-    match Ends::connect(asked, seen) {
-        Ok(ends) => Ok(Box::new(ends)),
-        Err(error) => Err(error.to_string()),
+    if let Some(Controllers::S2nQuic(connect)) = asked.own_controllers() {
+        return connect(asked, seen);
     }
+    let window_bytes = u32::try_from(asked.initial_window_bytes()).unwrap_or(u32::MAX);
+    match asked.cca.of_stack() {
+        Some((_, "bbr")) => connect_with(
+            asked,
+            seen,
+            bbr::Builder::default().with_initial_congestion_window(window_bytes).build(),
+        ),
+        Some(_) => connect_with(
+            asked,
+            seen,
+            cubic::Builder::default().with_initial_congestion_window(window_bytes).build(),
+        ),
+        None => {
+            let ours = cwnd_quic::s2n::endpoint(&asked.cca.algorithm, &params(asked.cca));
+            connect_watched(asked, seen, ours.map_err(|error| error.to_string())?, |ours| {
+                ours.ssthresh_bytes()
+            })
+        }
+    }
+}
+
+/// A connection with the controllers of `endpoint`.
+pub fn connect_with<E: Endpoint>(
+    asked: &Asked,
+    seen: Shared,
+    endpoint: E,
+) -> Result<Box<dyn Connection>, String> {
+    connect_watched(asked, seen, endpoint, |_| None)
+}
+
+fn connect_watched<E: Endpoint>(
+    asked: &Asked,
+    seen: Shared,
+    endpoint: E,
+    ssthresh_bytes: Ssthresh<E::CongestionController>,
+) -> Result<Box<dyn Connection>, String> {
+    let watch = Watch { seen, lost_pkts: Arc::default() };
+    let ends = Ends::connect(asked, Watched { endpoint, ssthresh_bytes, watch });
+    ends.map(|ends| Box::new(ends) as Box<dyn Connection>).map_err(|error| error.to_string())
 }
 
 /// True if the endpoint or the application of an end is to be asked again.
@@ -151,9 +192,8 @@ fn limits(asked: &Asked) -> Result<Limits, Box<dyn Error>> {
 
 impl Ends {
     /// The client begins as soon as it is asked for datagrams.
-    fn connect(asked: &Asked, seen: Shared) -> Result<Ends, Box<dyn Error>> {
-        let lost_pkts = Arc::default();
-        let watch = Watch { seen, lost_pkts: Arc::clone(&lost_pkts) };
+    fn connect<E: Endpoint>(asked: &Asked, watched: Watched<E>) -> Result<Ends, Box<dyn Error>> {
+        let lost_pkts = Arc::clone(&watched.watch.lost_pkts);
         let seeded = |side| Seeded::new(&[&asked.seed[..], &[side as u8]].concat());
         let (slot, hand_out) = HandOut::new(asked, Side::Sender)?;
         let client = Client::builder()
@@ -163,7 +203,7 @@ impl Ends {
             .with_random(seeded(Side::Sender))?
             .with_connection_id(CountedIds(0))?
             .with_stateless_reset_token(NoResets)?
-            .with_congestion_controller(Watched::new(asked, watch)?)?
+            .with_congestion_controller(watched)?
             .start()?;
         let connect = Connect::new(address(Side::Receiver)).with_server_name("receiver");
         let application = Box::pin(send(client, connect, asked.size_bytes));

@@ -3,4 +3,5 @@
 mod beside_tcp;
 mod causes;
 mod golden;
+mod own;
 mod runs;
