@@ -25,6 +25,7 @@ use crate::fast::shard::{Numbering, Shard};
 use crate::fast::shared::links::Links;
 use crate::fast::threads::{THREADS_MAX, Threads};
 use crate::fast::topology::{LinkFacts, Topology};
+use crate::net::datagrams::Datagrams;
 use crate::net::group::Group;
 use crate::net::lifetime::start_jitter_ns;
 use crate::net::link::managed::ManagedLink;
@@ -160,7 +161,7 @@ impl<'a, C: CongestionControl, T: Timing> Schedule<'a, C, T> {
                 groups.push(group);
                 flows.push(Connection::idle(local, flow, cc, route));
             } else if flow.cca.is_udp() {
-                udps.push(Udp::new(local, flow, start_ns, route.first_hop, scenario.warmup_ns));
+                udps.push(Udp::new(local, route.first_hop, Datagrams::new(flow, start_ns)));
                 flows.push(Connection::idle(local, flow, cc, route));
             } else {
                 let sizes = Sizes::new(flow, id, seed);
@@ -174,7 +175,7 @@ impl<'a, C: CongestionControl, T: Timing> Schedule<'a, C, T> {
         for Shard { network, flows, udps, .. } in &mut shards {
             network.agenda = Agenda::new(flows.iter().map(|flow| flow.timers_at).collect());
             for udp in udps {
-                network.agenda.hasten(udp.id, udp.next_ns());
+                network.agenda.hasten(udp.id, udp.measured_from_ns);
             }
         }
         let begins_with_transfer = managed.values().any(ManagedLink::tells_flows_apart);
@@ -287,7 +288,7 @@ impl<'a, C: CongestionControl, T: Timing> Schedule<'a, C, T> {
         self.links.begin_measuring(now);
         for Shard { network, flows, udps, .. } in &mut self.shards {
             flows.iter_mut().for_each(|flow| flow.begin_measuring(now, &network.topology));
-            udps.iter_mut().for_each(|udp| udp.begin_measuring(&network.topology));
+            udps.iter_mut().for_each(|udp| udp.begin_measuring(now, network));
             network.own_links.iter_mut().for_each(|link| link.state.begin_measuring(now));
         }
     }

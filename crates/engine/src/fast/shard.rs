@@ -5,6 +5,7 @@ use crate::fast::ends::udp::Udp;
 use crate::fast::link::timing::Timing;
 use crate::fast::network::{Network, PACKETS_PER_LOOK};
 use crate::memory::ring::Ring;
+use crate::net::endpoints::Endpoints;
 use crate::net::measure::samples::FlowSampler;
 use crate::time::NEVER;
 use cwnd_algorithms::CongestionControl;
@@ -121,13 +122,9 @@ impl<C: CongestionControl, T: Timing> Shard<'_, C, T> {
     /// Delivers the packets that arrive at the receivers by the `end` of the run, and whose ACKs do not return by then.
     pub fn take_last_arrivals(&mut self, end: u64) {
         self.network.inboxes = Vec::new();
+        self.udps.iter_mut().for_each(|udp| udp.receive_by(end, &mut self.network));
         for (flow, packets) in self.flows.iter_mut().zip(std::mem::take(&mut self.network.to_receiver)) {
-            let arrived = packets.iter().take_while(|packet| packet.at <= end);
-            if let Ok(place) = self.udps.binary_search_by_key(&flow.id, |udp| udp.id) {
-                arrived.for_each(|packet| self.udps[place].receive(packet.at));
-                continue;
-            }
-            for packet in arrived {
+            for packet in packets.iter().take_while(|packet| packet.at <= end) {
                 flow.note_arrival(packet.at);
                 flow.note_bytes(packet.at, packet.segment);
                 flow.receiver.receive(packet.at, packet.segment);
@@ -138,6 +135,6 @@ impl<C: CongestionControl, T: Timing> Shard<'_, C, T> {
     /// When the last packet arrived at a receiver; 0: none did.
     pub fn last_arrival_ns(&self) -> u64 {
         let arrivals = self.flows.iter().map(|flow| flow.last_arrival_ns);
-        arrivals.chain(self.udps.iter().map(|udp| udp.last_arrival_ns)).max().unwrap_or(0)
+        arrivals.chain(self.udps.iter().map(|udp| udp.ends.last_arrival_ns())).max().unwrap_or(0)
     }
 }

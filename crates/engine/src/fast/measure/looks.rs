@@ -7,8 +7,10 @@ use crate::fast::network::Network;
 use crate::fast::shard::{Numbering, Shard};
 use crate::fast::shared::links::Links;
 use crate::fast::topology::DelayOnlyLink;
+use crate::net::endpoints::Endpoints;
 use crate::net::group::Group;
 use crate::net::link::managed::ManagedLink;
+use crate::net::measure::counts::Counts;
 use crate::net::measure::observe::{FlowObservation, LinkLook, LinkObservation, LinkSampler, Observation};
 use crate::net::measure::samples::{FlowLook, FlowSampler};
 use crate::tcp::packet::{CONGESTION, Segment};
@@ -106,7 +108,8 @@ pub fn observe<C: CongestionControl, T: Timing>(
     for (shard, Shard { network, flows, udps, .. }) in shards.iter().enumerate() {
         for udp in udps {
             let on_the_way = arrivals(&flows[udp.id as usize], network, now);
-            let (sent_pkts, delivered_pkts) = (udp.sent, udp.arrived + on_the_way);
+            let Counts { sent: sent_pkts, received, .. } = udp.ends.counts();
+            let delivered_pkts = received.pkts + on_the_way;
             all[numbering.id(shard, udp.id) as usize] =
                 FlowObservation { sent_pkts, delivered_pkts, ..FlowObservation::default() };
         }
