@@ -9,7 +9,7 @@ use crate::net::measure::counts::Counts;
 use crate::time::{NEVER, Tick};
 
 pub struct Udp<'a> {
-    pub id: u32,
+    id: u32,
     first_hop: u32,
     pub ends: Datagrams<'a>,
     /// When it began, and when the warmup ended if that is later.

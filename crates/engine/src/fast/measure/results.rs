@@ -197,7 +197,7 @@ pub fn transfers<C: CongestionControl, T: Timing>(
 ) -> Transfers {
     let mut rows: Vec<(u64, u32, u64, TransferRow)> = Vec::new();
     for (shard, Shard { flows, .. }) in shards.iter().enumerate() {
-        for flow in flows.iter().filter(|flow| flow.sender.flow.arrivals().is_none()) {
+        for flow in flows.iter().flatten().filter(|flow| flow.sender.flow.arrivals().is_none()) {
             for source in flow.sender.source.iter().filter(|_| flow.sender.started) {
                 let (id, retransmissions) = (numbering.id(shard, flow.id), flow.sender.retransmissions);
                 let own = source.all_rows(end, retransmissions).zip(0..);
