@@ -11,15 +11,7 @@ pub fn registered<'a>() -> impl FnMut(&'a Cca) -> cwnd_algorithms::Instance {
     let mut last: Option<(&Cca, (Algorithm, Params))> = None;
     move |cca| {
         if last.as_ref().is_none_or(|(before, _)| *before != cca) {
-            // A flow without congestion control has a connection, too, which does nothing.
-            let none = || {
-                cwnd_algorithms::find("reno").map(|reno| {
-                    let params = reno.defaults();
-                    (reno, params)
-                })
-            };
-            let known = if cca.is_udp() { none() } else { cca.resolve() };
-            last = Some((cca, known.expect("a scenario has known algorithms and parameters")));
+            last = Some((cca, cca.resolve().expect("a scenario has known algorithms and parameters")));
         }
         let (_, (algorithm, params)) = last.as_ref().expect("it was just set");
         algorithm.build(params)

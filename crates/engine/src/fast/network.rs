@@ -100,7 +100,7 @@ impl<'a, T: Timing> Network<'a, T> {
         Network {
             control,
             crowded: false,
-            agenda: Agenda::new(vec![NEVER; ranks.len()]),
+            agenda: Agenda::new(ranks.len()),
             own_links: own_links.collect(),
             inboxes: std::iter::repeat_with(Inbox::new).take(topology.shared_links).collect(),
             to_receiver: std::iter::repeat_with(Ring::new).take(ranks.len()).collect(),

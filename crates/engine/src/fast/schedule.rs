@@ -10,7 +10,6 @@
 //! The result is the same as event by event, which are spans of a nanosecond.
 
 use crate::control::{Control, Unfinished};
-use crate::fast::ends::agenda::Agenda;
 use crate::fast::ends::connection::Connection;
 use crate::fast::ends::udp::Udp;
 use crate::fast::link::fifo::PathLink;
@@ -25,6 +24,7 @@ use crate::fast::shard::{Numbering, Shard};
 use crate::fast::shared::links::Links;
 use crate::fast::threads::{THREADS_MAX, Threads};
 use crate::fast::topology::{LinkFacts, Topology};
+use crate::net::datagrams::Datagrams;
 use crate::net::group::Group;
 use crate::net::lifetime::start_jitter_ns;
 use crate::net::link::managed::ManagedLink;
@@ -144,7 +144,7 @@ impl<'a, C: CongestionControl, T: Timing> Schedule<'a, C, T> {
         let new_shard = |(shard, topology)| Shard {
             network: Network::new(scenario, flows_of(shard), topology, seed, control),
             flows: Vec::with_capacity(flows_of(shard).len()),
-            udps: Vec::new(),
+            udps: BTreeMap::new(),
             sampler: FlowSampler::new(scenario, flows_of(shard)),
             resting: Vec::new(),
         };
@@ -153,28 +153,25 @@ impl<'a, C: CongestionControl, T: Timing> Schedule<'a, C, T> {
         for (id, flow) in (0..).zip(&scenario.flows) {
             let Shard { network, flows, udps, .. } = &mut shards[numbering.shard(id)];
             let local = numbering.local(id);
-            let cc = make(id as usize);
             let start_ns = flow.start_ns + start_jitter_ns(flow, id, seed);
             let route = network.topology.route(local, id);
             if let Some(group) = Group::new(id, flow, start_ns, seed) {
                 groups.push(group);
-                flows.push(Connection::idle(local, flow, cc, route));
-            } else if flow.cca.is_udp() {
-                udps.push(Udp::new(local, flow, start_ns, route.first_hop, scenario.warmup_ns));
-                flows.push(Connection::idle(local, flow, cc, route));
+                flows.push(None);
+                continue;
+            }
+            network.agenda.hasten(local, start_ns);
+            if flow.cca.is_udp() {
+                udps.insert(local, Udp::new(local, route.first_hop, Datagrams::new(flow, start_ns)));
+                flows.push(None);
             } else {
                 let sizes = Sizes::new(flow, id, seed);
                 let source = Source::new(flow, id, sizes, start_ns, route.rtt_ns, seed);
+                let cc = make(id as usize);
                 let mut connection =
                     Connection::new(local, flow, cc, start_ns, route, source, scenario.warmup_ns);
                 connection.sender.draw_chance(seed, ticks, id);
-                flows.push(connection);
-            }
-        }
-        for Shard { network, flows, udps, .. } in &mut shards {
-            network.agenda = Agenda::new(flows.iter().map(|flow| flow.timers_at).collect());
-            for udp in udps {
-                network.agenda.hasten(udp.id, udp.next_ns());
+                flows.push(Some(connection));
             }
         }
         let begins_with_transfer = managed.values().any(ManagedLink::tells_flows_apart);
@@ -245,6 +242,8 @@ impl<'a, C: CongestionControl, T: Timing> Schedule<'a, C, T> {
                     self.connections += 1;
                     network.add_connection(flow);
                     sampler.add_connection(flow);
+                    group.slots.push(slot);
+                    flows.push(None);
                 }
                 let number = group.begin();
                 let name = format_args!("{flow}-{number}");
@@ -258,17 +257,13 @@ impl<'a, C: CongestionControl, T: Timing> Schedule<'a, C, T> {
                     Connection::new(local, group.flow, cc, start_ns, route, source, warmup_ns);
                 connection.sender.draw_chance(self.seed, self.ticks, name);
                 network.copies.remove(&local);
-                if free.is_some() {
-                    let ended = std::mem::replace(&mut flows[local as usize], connection);
+                if let Some(ended) = flows[local as usize].replace(connection) {
                     let arrived_bytes = ended.sender.source.as_ref().map_or(0, |source| source.arrived_bytes);
                     sampler.end_connection(local, arrived_bytes, ended.receiver.marked_pkts());
                     let number = network.ranks[local as usize].1;
                     ended.add_to(&mut group.totals, &network.topology, number, start_ns);
-                    resting.remove(&slot);
-                } else {
-                    group.slots.push(slot);
-                    flows.push(connection);
                 }
+                resting.remove(&slot);
                 network.ranks[local as usize] = (flow, number);
                 network.agenda.hasten(local, start_ns);
             }
@@ -286,8 +281,8 @@ impl<'a, C: CongestionControl, T: Timing> Schedule<'a, C, T> {
         self.late_before = late_losses(&self.shards, now);
         self.links.begin_measuring(now);
         for Shard { network, flows, udps, .. } in &mut self.shards {
-            flows.iter_mut().for_each(|flow| flow.begin_measuring(now, &network.topology));
-            udps.iter_mut().for_each(|udp| udp.begin_measuring(&network.topology));
+            flows.iter_mut().flatten().for_each(|flow| flow.begin_measuring(now, &network.topology));
+            udps.values_mut().for_each(|udp| udp.begin_measuring(now, network));
             network.own_links.iter_mut().for_each(|link| link.state.begin_measuring(now));
         }
     }
@@ -404,7 +399,9 @@ impl<C: CongestionControl, T: Timing> Advance for Schedule<'_, C, T> {
             for &slot in &group.slots {
                 let Shard { network, flows, .. } = &self.shards[self.numbering.shard(slot)];
                 let local = self.numbering.local(slot) as usize;
-                flows[local].add_to(&mut group.totals, &network.topology, network.ranks[local].1, end);
+                if let Some(flow) = &flows[local] {
+                    flow.add_to(&mut group.totals, &network.topology, network.ranks[local].1, end);
+                }
             }
         }
         let arrivals = self.shards.iter().map(Shard::last_arrival_ns);
@@ -418,9 +415,9 @@ impl<C: CongestionControl, T: Timing> Advance for Schedule<'_, C, T> {
             }
             let Shard { network, flows, udps, .. } = &self.shards[self.numbering.shard(id)];
             let local = self.numbering.local(id);
-            match udps.binary_search_by_key(&local, |udp| udp.id) {
-                Ok(place) => udp_result(id, &udps[place], &network.topology, &at),
-                Err(_) => flow_result(id, &flows[local as usize], &network.topology, &at),
+            match &flows[local as usize] {
+                Some(flow) => flow_result(id, flow, &network.topology, &at),
+                None => udp_result(id, &udps[&local], &network.topology, &at),
             }
         };
         let mut flows: Vec<_> = (0..self.scenario.flows.len() as u32).map(result).collect();
@@ -446,7 +443,8 @@ fn free_slot<C: CongestionControl, T: Timing>(
 ) -> Option<u32> {
     let is_free = |slot: &u32| {
         let (Shard { network, flows, .. }, local) = (&shards[numbering.shard(*slot)], numbering.local(*slot));
-        network.agenda.due_ns(local) == NEVER && flows[local as usize].is_over(network)
+        network.agenda.due_ns(local) == NEVER
+            && flows[local as usize].as_ref().is_none_or(|flow| flow.is_over(network))
     };
     resting.iter().copied().find(is_free)
 }

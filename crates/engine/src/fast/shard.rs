@@ -5,9 +5,11 @@ use crate::fast::ends::udp::Udp;
 use crate::fast::link::timing::Timing;
 use crate::fast::network::{Network, PACKETS_PER_LOOK};
 use crate::memory::ring::Ring;
+use crate::net::endpoints::Endpoints;
 use crate::net::measure::samples::FlowSampler;
 use crate::time::NEVER;
 use cwnd_algorithms::CongestionControl;
+use std::collections::BTreeMap;
 
 /// Number of flows ahead whose arrivals are prefetched; their path is prefetched twice as far ahead, their state three times.
 const FLOWS_AHEAD: usize = 3;
@@ -42,9 +44,11 @@ impl Numbering {
 
 pub struct Shard<'a, C, T: Timing> {
     pub network: Network<'a, T>,
-    /// Those of the scenario, in its order, and further ones of flows with arrivals.
-    pub flows: Vec<Connection<'a, C>>,
-    pub udps: Vec<Udp<'a>>,
+    /// Those of the scenario, in its order, and further ones of flows with arrivals. None: a flow of datagrams, or no transfer of
+    /// it has begun.
+    pub flows: Vec<Option<Connection<'a, C>>>,
+    /// Flows of datagrams, by their places among the flows.
+    pub udps: BTreeMap<u32, Udp<'a>>,
     pub sampler: FlowSampler,
     /// Connections that had nothing to do after the last span.
     pub resting: Vec<u32>,
@@ -56,20 +60,20 @@ impl<C: CongestionControl, T: Timing> Shard<'_, C, T> {
         let due = self.network.agenda.take(until);
         for (place, &flow) in due.iter().enumerate() {
             if let Some(&ahead) = due.get(place + 3 * FLOWS_AHEAD) {
-                self.flows[ahead as usize].prefetch();
+                Connection::prefetch(&self.flows[ahead as usize]);
             }
-            if let Some(&ahead) = due.get(place + 2 * FLOWS_AHEAD) {
-                self.network.prefetch_path(ahead, self.flows[ahead as usize].first_hop);
+            let ahead = |flows| self.flows[*due.get(place + flows)? as usize].as_ref();
+            if let Some(flow) = ahead(2 * FLOWS_AHEAD) {
+                self.network.prefetch_path(flow.id, flow.first_hop);
             }
-            if let Some(&ahead) = due.get(place + FLOWS_AHEAD) {
-                let flow = &self.flows[ahead as usize];
-                self.network.prefetch_ends(ahead, flow.first_hop);
+            if let Some(flow) = ahead(FLOWS_AHEAD) {
+                self.network.prefetch_ends(flow.id, flow.first_hop);
                 flow.prefetch_rest();
             }
-            if let Some(&ahead) = due.get(place + 1) {
-                self.flows[ahead as usize].prefetch_last();
+            if let Some(flow) = ahead(1) {
+                flow.prefetch_last();
             }
-            let next = self.run_ends_of(flow as usize, until);
+            let next = self.run_ends_of(flow, until);
             self.network.agenda.set(flow, next);
             if next.saturating_sub(until) >= IDLE_NS {
                 self.rest(flow, next);
@@ -86,8 +90,9 @@ impl<C: CongestionControl, T: Timing> Shard<'_, C, T> {
         if packets.len() == 0 {
             *packets = Ring::new();
         }
-        if next == NEVER {
-            let flow = &mut self.flows[id as usize];
+        if next == NEVER
+            && let Some(flow) = &mut self.flows[id as usize]
+        {
             if flow.is_over(&self.network) {
                 flow.forget();
             }
@@ -97,22 +102,21 @@ impl<C: CongestionControl, T: Timing> Shard<'_, C, T> {
 
     /// Simulates the two ends of a flow before `until`; returns when they have something to do then. Many packets are gone
     /// through in parts, to look in between whether the run goes on.
-    fn run_ends_of(&mut self, id: usize, until: u64) -> u64 {
-        if let Ok(place) = self.udps.binary_search_by_key(&id, |udp| udp.id as usize) {
-            return self.udps[place].advance(until, &mut self.network);
-        }
-        let mut due = self.network.agenda.due_ns(id as u32);
+    fn run_ends_of(&mut self, id: u32, until: u64) -> u64 {
+        let Shard { network, flows, udps, sampler, .. } = self;
+        let Some(flow) = &mut flows[id as usize] else {
+            return udps.get_mut(&id).map_or(NEVER, |udp| udp.advance(until, network));
+        };
+        let mut due = network.agenda.due_ns(id);
         loop {
-            let flow = &mut self.flows[id];
-            let part = self.network.to_receiver[id]
+            let part = network.to_receiver[id as usize]
                 .get(PACKETS_PER_LOOK)
                 .map_or(until, |packet| flow.way_back.ack_arrival_ns(packet.at).max(due + 1).min(until));
-            let sampler = &mut self.sampler;
             let after_each = sampler
                 .by_change
                 .then_some(|now, flow: &Connection<_>| sampler.sample_change(now, flow.id, &flow.sender));
-            due = flow.advance(part, &mut self.network, after_each);
-            if part == until || self.network.must_end() {
+            due = flow.advance(part, network, after_each);
+            if part == until || network.must_end() {
                 return due;
             }
         }
@@ -121,13 +125,11 @@ impl<C: CongestionControl, T: Timing> Shard<'_, C, T> {
     /// Delivers the packets that arrive at the receivers by the `end` of the run, and whose ACKs do not return by then.
     pub fn take_last_arrivals(&mut self, end: u64) {
         self.network.inboxes = Vec::new();
-        for (flow, packets) in self.flows.iter_mut().zip(std::mem::take(&mut self.network.to_receiver)) {
-            let arrived = packets.iter().take_while(|packet| packet.at <= end);
-            if let Ok(place) = self.udps.binary_search_by_key(&flow.id, |udp| udp.id) {
-                arrived.for_each(|packet| self.udps[place].receive(packet.at));
-                continue;
-            }
-            for packet in arrived {
+        self.udps.values_mut().for_each(|udp| udp.receive_by(end, &mut self.network));
+        let to_receiver = std::mem::take(&mut self.network.to_receiver);
+        for (flow, packets) in self.flows.iter_mut().zip(to_receiver) {
+            let Some(flow) = flow else { continue };
+            for packet in packets.iter().take_while(|packet| packet.at <= end) {
                 flow.note_arrival(packet.at);
                 flow.note_bytes(packet.at, packet.segment);
                 flow.receiver.receive(packet.at, packet.segment);
@@ -137,7 +139,7 @@ impl<C: CongestionControl, T: Timing> Shard<'_, C, T> {
 
     /// When the last packet arrived at a receiver; 0: none did.
     pub fn last_arrival_ns(&self) -> u64 {
-        let arrivals = self.flows.iter().map(|flow| flow.last_arrival_ns);
-        arrivals.chain(self.udps.iter().map(|udp| udp.last_arrival_ns)).max().unwrap_or(0)
+        let arrivals = self.flows.iter().flatten().map(|flow| flow.last_arrival_ns);
+        arrivals.chain(self.udps.values().map(|udp| udp.ends.last_arrival_ns())).max().unwrap_or(0)
     }
 }

@@ -12,28 +12,32 @@ use cwnd_scenario::Flow;
 pub struct Datagrams<'a> {
     flow: &'a Flow,
     start_ns: u64,
-    sent_pkts: u64,
-    arrived_pkts: u64,
+    counts: Counts,
     last_arrival_ns: u64,
-    at_stop: Option<Received>,
-}
-
-/// When packet `number` of a flow that began at `start_ns` is sent, or NEVER. It is counted from the start, so that rounding does
-/// not add up.
-pub fn sending_ns(flow: &Flow, start_ns: u64, number: u64) -> u64 {
-    let bits = u128::from(number) * 8 * u128::from(flow.payload_bytes);
-    let since_ns = bits * 1_000_000_000 / u128::from(flow.app_rate_bps.expect("datagrams have a rate"));
-    let at_ns = u64::try_from(since_ns).map_or(NEVER, |since_ns| start_ns.saturating_add(since_ns));
-    if at_ns < flow.stop_ns { at_ns } else { NEVER }
 }
 
 impl<'a> Datagrams<'a> {
     pub fn new(flow: &'a Flow, start_ns: u64) -> Datagrams<'a> {
-        Datagrams { flow, start_ns, sent_pkts: 0, arrived_pkts: 0, last_arrival_ns: 0, at_stop: None }
+        Datagrams { flow, start_ns, counts: Counts::default(), last_arrival_ns: 0 }
     }
 
-    fn received(&self) -> Received {
-        Received::of_datagrams(self.flow, self.arrived_pkts)
+    /// Sends the next one.
+    pub fn send(&mut self, now_ns: u64) -> Segment {
+        let tag = Tag::new(self.counts.sent, 0).sized(self.flow.packet_bytes());
+        self.counts.sent += 1;
+        Segment { tag, sent_ns: now_ns }
+    }
+
+    /// One arrives at `at_ns`; of others that arrive sooner the caller may not know yet.
+    pub fn receive(&mut self, at_ns: u64) {
+        let Received { pkts, bytes, in_order, delivered_bytes, .. } = &mut self.counts.received;
+        *pkts += 1;
+        if at_ns <= self.flow.stop_ns {
+            *bytes += u64::from(self.flow.packet_bytes());
+            *in_order += 1;
+            *delivered_bytes += u64::from(self.flow.payload_bytes);
+        }
+        self.last_arrival_ns = self.last_arrival_ns.max(at_ns);
     }
 }
 
@@ -42,27 +46,25 @@ impl<'a> Endpoints<'a> for Datagrams<'a> {
         self.start_ns
     }
 
+    /// It is counted from the start, so that rounding does not add up.
     fn next_due_ns(&self) -> u64 {
-        sending_ns(self.flow, self.start_ns, self.sent_pkts)
+        let bits = u128::from(self.counts.sent) * 8 * u128::from(self.flow.payload_bytes);
+        let rate_bps = self.flow.app_rate_bps.expect("datagrams have a rate");
+        let since_ns = bits * 1_000_000_000 / u128::from(rate_bps);
+        let at_ns = u64::try_from(since_ns).map_or(NEVER, |since_ns| self.start_ns.saturating_add(since_ns));
+        if at_ns < self.flow.stop_ns { at_ns } else { NEVER }
     }
 
     fn on_timer(&mut self, now_ns: u64, out: &mut Vec<Load>) {
-        let tag = Tag::new(self.sent_pkts, 0).sized(self.flow.packet_bytes());
-        self.sent_pkts += 1;
-        out.push(Load::Data(Segment { tag, sent_ns: now_ns }));
+        out.push(Load::Data(self.send(now_ns)));
     }
 
     fn on_data(&mut self, now_ns: u64, _: Segment, _: &mut Vec<Load>) {
-        if now_ns > self.flow.stop_ns && self.at_stop.is_none() {
-            self.at_stop = Some(self.received());
-        }
-        self.arrived_pkts += 1;
-        self.last_arrival_ns = now_ns;
+        self.receive(now_ns);
     }
 
     fn counts(&self) -> Counts {
-        let received = self.received().until(self.at_stop);
-        Counts { sent: self.sent_pkts, received, ..Counts::default() }
+        self.counts
     }
 
     fn last_arrival_ns(&self) -> u64 {

@@ -18,12 +18,10 @@ pub struct Agenda {
 }
 
 impl Agenda {
-    /// `due`: of each flow.
-    pub fn new(due: Vec<u64>) -> Agenda {
-        let mut agenda = Agenda { due, blocks: Vec::new(), earliest: 0, now: Vec::new() };
-        agenda.blocks = vec![0; agenda.due.len().div_ceil(FLOWS_PER_BLOCK)];
-        agenda.settle(Vec::new(), NEVER);
-        agenda
+    /// Creates the agenda of so many flows, which have nothing to do.
+    pub fn new(flows: usize) -> Agenda {
+        let blocks = vec![NEVER; flows.div_ceil(FLOWS_PER_BLOCK)];
+        Agenda { due: vec![NEVER; flows], blocks, earliest: NEVER, now: Vec::new() }
     }
 
     /// One more flow, which has nothing to do.
@@ -114,7 +112,8 @@ mod tests {
             mut due in prop::collection::vec(0u64..100, 1..70),
             steps in prop::collection::vec((any::<prop::sample::Index>(), 0u64..100, 0u64..100), 1..40),
         ) {
-            let mut agenda = Agenda::new(due.clone());
+            let mut agenda = Agenda::new(due.len());
+            (0..).zip(&due).for_each(|(flow, due)| agenda.hasten(flow, *due));
             for (flow, at, until) in steps {
                 agenda.push();
                 due.push(NEVER);

@@ -64,13 +64,6 @@ impl<'a, C: CongestionControl> Connection<'a, C> {
         }
     }
 
-    /// A connection that has yet to begin: it does nothing.
-    pub fn idle(id: u32, flow: &'a Flow, cc: C, route: Route) -> Connection<'a, C> {
-        let mut connection = Connection::new(id, flow, cc, NEVER, route, None, 0);
-        connection.sender.close();
-        connection
-    }
-
     /// Packets that were dropped or lost.
     pub fn lost<T: Tick>(&self, topology: &Topology<T>) -> u64 {
         let lost_before = self.sender.source.as_ref().map_or(0, |source| source.lost_before);
@@ -92,10 +85,10 @@ impl<'a, C: CongestionControl> Connection<'a, C> {
         self.sender.forget();
     }
 
-    /// It will be needed soon.
+    /// The connection in `slot`, if there is one, will be needed soon.
     #[inline(always)]
-    pub fn prefetch(&self) {
-        let first: *const u8 = (&raw const *self).cast();
+    pub fn prefetch(slot: &Option<Self>) {
+        let first: *const u8 = (&raw const *slot).cast();
         let lines = (offset_of!(Self, sender) + Sender::<C>::COLD_FROM).div_ceil(64);
         (0..lines).for_each(|line| prefetch(first.wrapping_add(64 * line)));
     }

@@ -7,8 +7,10 @@ use crate::fast::network::Network;
 use crate::fast::shard::{Numbering, Shard};
 use crate::fast::shared::links::Links;
 use crate::fast::topology::DelayOnlyLink;
+use crate::net::endpoints::Endpoints;
 use crate::net::group::Group;
 use crate::net::link::managed::ManagedLink;
+use crate::net::measure::counts::Counts;
 use crate::net::measure::observe::{FlowObservation, LinkLook, LinkObservation, LinkSampler, Observation};
 use crate::net::measure::samples::{FlowLook, FlowSampler};
 use crate::tcp::packet::{CONGESTION, Segment};
@@ -20,11 +22,12 @@ use cwnd_scenario::Handshake;
 pub fn sample_flows<C: CongestionControl, T: Timing>(
     sampler: &mut FlowSampler,
     now: u64,
-    flows: &mut [Connection<C>],
+    flows: &mut [Option<Connection<C>>],
     network: &Network<T>,
 ) {
     for (id, flow) in flows.iter_mut().enumerate().take(sampler.len()) {
-        if sampler.has_row(flow.sender.flow)
+        if let Some(flow) = flow
+            && sampler.has_row(flow.sender.flow)
             && let Some(look) = FlowLook::new(now, &mut flow.sender)
         {
             let (bytes, marked) = (arrived_bytes(flow, network, now), marked(flow, network, now));
@@ -44,10 +47,9 @@ pub fn sample_links<C: CongestionControl, T: Timing>(
     sampler.push(|link| looks[link as usize]);
 }
 
-/// Packets that have arrived at a flow's receiver by `now`, though the ACKs of some have not.
-fn arrivals<C: CongestionControl, T: Timing>(flow: &Connection<C>, network: &Network<T>, now: u64) -> u64 {
-    let packets = &network.to_receiver[flow.id as usize];
-    flow.receiver.arrived() + packets.partition_point(|packet| packet.at <= now) as u64
+/// Packets that have arrived at the receiver of connection `id` by `now` and that it has yet to count.
+fn uncounted<T: Timing>(id: u32, network: &Network<T>, now: u64) -> u64 {
+    network.to_receiver[id as usize].partition_point(|packet| packet.at <= now) as u64
 }
 
 /// Bytes of packets that have arrived in the same way while the flow lasts.
@@ -58,7 +60,8 @@ fn arrived_bytes<C: CongestionControl, T: Timing>(
 ) -> u64 {
     let has_one_size = flow.sender.source.is_none() && flow.sender.flow.stack.handshake == Handshake::Off;
     if has_one_size {
-        return arrivals(flow, network, now) * u64::from(flow.sender.flow.packet_bytes());
+        let arrived = flow.receiver.arrived() + uncounted(flow.id, network, now);
+        return arrived * u64::from(flow.sender.flow.packet_bytes());
     }
     // Nothing counts once a transfer has finished.
     let finished_ns = flow.sender.source.as_ref().and_then(|source| source.finished_ns);
@@ -89,28 +92,29 @@ pub fn observe<C: CongestionControl, T: Timing>(
         (0..).zip(looks).map(|(id, link)| LinkObservation { queue_pkts: link.queue_pkts, wire: wire(id) });
     let links = links.collect();
     let observed = |id: u32| {
-        let Shard { network, flows, .. } = &shards[numbering.shard(id)];
-        let flow = &flows[numbering.local(id) as usize];
+        let (Shard { network, flows, udps, .. }, local) = (&shards[numbering.shard(id)], numbering.local(id));
+        if let Some(udp) = udps.get(&local) {
+            let Counts { sent: sent_pkts, received, .. } = udp.ends.counts();
+            let delivered_pkts = received.pkts + uncounted(local, network, now);
+            return (FlowObservation { sent_pkts, delivered_pkts, ..FlowObservation::default() }, true);
+        }
+        let route = network.topology.route(local, network.ranks[local as usize].0);
+        let acks = route.first_back_hop.map(|_| network.acks[local as usize].counts);
+        let Some(flow) = &flows[local as usize] else {
+            return (FlowObservation { acks, ..FlowObservation::default() }, false);
+        };
         let observation = FlowObservation {
             cwnd_pkts: flow.sender.cwnd(),
             ssthresh_pkts: flow.sender.ssthresh(),
             in_flight_pkts: flow.sender.in_flight(),
             srtt_ns: flow.sender.srtt_ns(),
             sent_pkts: flow.sender.sent,
-            delivered_pkts: arrivals(flow, network, now),
-            acks: flow.first_back_hop.map(|_| network.acks[flow.id as usize].counts),
+            delivered_pkts: flow.receiver.arrived() + uncounted(local, network, now),
+            acks,
         };
         (observation, !flow.sender.closed)
     };
     let mut all: Vec<FlowObservation> = (0..flows).map(|id| observed(id).0).collect();
-    for (shard, Shard { network, flows, udps, .. }) in shards.iter().enumerate() {
-        for udp in udps {
-            let on_the_way = arrivals(&flows[udp.id as usize], network, now);
-            let (sent_pkts, delivered_pkts) = (udp.sent, udp.arrived + on_the_way);
-            all[numbering.id(shard, udp.id) as usize] =
-                FlowObservation { sent_pkts, delivered_pkts, ..FlowObservation::default() };
-        }
-    }
     for group in groups {
         let connections = group.slots.iter().map(|slot| observed(*slot));
         all[group.id as usize] = FlowObservation::of_many(group.totals.all, connections);

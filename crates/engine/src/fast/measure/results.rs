@@ -8,11 +8,12 @@ use crate::fast::network::Network;
 use crate::fast::shard::{Numbering, Shard};
 use crate::fast::shared::links::Links;
 use crate::fast::topology::Topology;
+use crate::net::endpoints::Endpoints;
 use crate::net::group::Group;
 use crate::net::link::accounting::Totals;
 use crate::net::link::waits::PKTS_PER_LOOK;
 use crate::net::measure::counts::Counts;
-use crate::net::measure::rows::{LinkCounts, datagrams_row, group_row, sender_row, transfer_rows};
+use crate::net::measure::rows::{LinkCounts, group_row, sender_row, transfer_rows};
 use crate::tcp::source::TransferRow;
 use crate::time::Tick;
 use cwnd_algorithms::CongestionControl;
@@ -183,7 +184,7 @@ pub fn group_result(group: &Group, warmup_ns: u64, at: &End) -> FlowResult {
 pub fn udp_result<T: Tick>(id: u32, udp: &Udp, topology: &Topology<T>, at: &End) -> FlowResult {
     let counts = udp.measured(topology);
     let counts = Counts { lost: at.lost(id, counts.lost), ..counts };
-    datagrams_row(id, udp.flow, counts, (udp.start_ns, udp.measured_from_ns()), at.ns)
+    udp.ends.row(id, counts, udp.measured_from_ns, at.ns)
 }
 
 /// Every transfer of flows with sizes, in the order of their starts.
@@ -196,7 +197,7 @@ pub fn transfers<C: CongestionControl, T: Timing>(
 ) -> Transfers {
     let mut rows: Vec<(u64, u32, u64, TransferRow)> = Vec::new();
     for (shard, Shard { flows, .. }) in shards.iter().enumerate() {
-        for flow in flows.iter().filter(|flow| flow.sender.flow.arrivals().is_none()) {
+        for flow in flows.iter().flatten().filter(|flow| flow.sender.flow.arrivals().is_none()) {
             for source in flow.sender.source.iter().filter(|_| flow.sender.started) {
                 let (id, retransmissions) = (numbering.id(shard, flow.id), flow.sender.retransmissions);
                 let own = source.all_rows(end, retransmissions).zip(0..);

@@ -3,7 +3,7 @@
 use crate::tcp::receiver::Receiver;
 use crate::tcp::sender::Sender;
 use cwnd_algorithms::CongestionControl;
-use cwnd_scenario::{Flow, Handshake};
+use cwnd_scenario::Handshake;
 
 /// Packets that a connection, or several, sent, lost and received.
 #[derive(Clone, Copy, Debug, Default)]
@@ -79,17 +79,6 @@ impl Received {
             }
         };
         Received { pkts, marked_pkts: receiver.marked_pkts(), bytes, in_order, delivered_bytes }
-    }
-
-    /// Returns the counts of a flow of datagrams, of which `pkts` have arrived.
-    pub fn of_datagrams(flow: &Flow, pkts: u64) -> Received {
-        Received {
-            pkts,
-            marked_pkts: 0,
-            in_order: pkts,
-            bytes: pkts * u64::from(flow.packet_bytes()),
-            delivered_bytes: pkts * u64::from(flow.payload_bytes),
-        }
     }
 
     /// Bytes count until the flow stopped; packets that were under way then count, too.
