@@ -20,8 +20,9 @@ mod settings;
 mod tls;
 
 pub use checks::check;
-use cwnd_results::Run;
-use cwnd_scenario::{Cca, Scenario};
+pub use cwnd_results::Run;
+use cwnd_scenario::Cca;
+pub use cwnd_scenario::Scenario;
 use end::{Asked, Connection, Shared, params};
 pub use error::Error;
 pub use noq_proto;
@@ -154,14 +155,14 @@ pub fn run_with(
 /// Answers `scenario` with `seed`, with a congestion controller of the caller's: its flows have it whose algorithm it stands for.
 ///
 /// ```
-/// use cwnd_quic_world::{Own, quinn_proto::congestion::NewRenoConfig, run_own};
+/// use cwnd_quic_world::{Own, Scenario, quinn_proto::congestion::NewRenoConfig, run_own};
 /// use std::sync::Arc;
 ///
 /// let mut half = NewRenoConfig::default();
 /// half.loss_reduction_factor(0.9);
 /// let own = Own::quinn("newreno", Arc::new(half));
 /// let text = "duration = '20 s'\n[dumbbell]\nrate = '10 Mbps'\ndelay = '40 ms'\nbuffer = '1 BDP'\nper = 0.01\n[[flows]]\ncca = 'quinn:newreno'";
-/// let scenario = cwnd_scenario::Scenario::from_toml(text, "path.toml", &[])?;
+/// let scenario = Scenario::from_toml(text, "path.toml", &[])?;
 /// let run = run_own(&own, &scenario, 1)?;
 /// assert!(run.flows[0].goodput_mbps > 3.0, "{:?}", run.flows[0]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
