@@ -90,7 +90,7 @@ pub trait Endpoints<'a> {
     /// When the flow starts.
     fn start_ns(&self) -> u64;
 
-    /// When [`Endpoints::on_timer`] is to be called, or [`NEVER`](crate::time::NEVER).
+    /// When [`Endpoints::on_timer`] is to be called, which is never in the past, or [`NEVER`](crate::time::NEVER).
     fn next_due_ns(&self) -> u64;
 
     /// The time is [`Endpoints::next_due_ns`], which is later afterwards. What is sent is appended to `out`.

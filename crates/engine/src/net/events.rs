@@ -1,7 +1,7 @@
 //! The order of events in time, and the one rule for ties.
 
 use crate::time::NEVER;
-use std::cmp::{Ordering, Reverse};
+use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// The order of events at one instant: the first comes first. Events of equal order come as they were scheduled, but for packets
@@ -38,7 +38,8 @@ pub enum AtLink {
 }
 
 impl Order {
-    /// A number that compares as the order does, and sooner than an enum.
+    /// A number of 37 bits that compares as the order does.
+    #[inline]
     fn key(self) -> u64 {
         let (class, index, part) = match self {
             Order::Transfer(flow) => (0, flow, 0),
@@ -49,7 +50,23 @@ impl Order {
             Order::Warmup => (5, 0, 0),
             Order::Sample => (6, 0, 0),
         };
-        class << 40 | u64::from(index) << 8 | part
+        class << 34 | u64::from(index) << 2 | part
+    }
+
+    /// The order that has this `key`.
+    #[inline]
+    fn of(key: u64) -> Order {
+        const PARTS: [AtLink; 3] = [AtLink::Opportunity, AtLink::Arrival, AtLink::Departure];
+        let index = (key >> 2) as u32;
+        match key >> 34 {
+            0 => Order::Transfer(index),
+            1 => Order::Timer,
+            2 => Order::Ack,
+            3 => Order::Data,
+            4 => Order::Link(index, PARTS[key as usize & 3]),
+            5 => Order::Warmup,
+            _ => Order::Sample,
+        }
     }
 }
 
@@ -57,53 +74,101 @@ impl Order {
 pub struct Event {
     /// When it happens, in the ticks of links.
     pub at_ticks: u64,
-    /// Result of [`Order::key`].
-    key: u64,
-    /// Events are numbered as they are scheduled.
-    number: u64,
     pub order: Order,
     /// The index of what it happens to: a group, a connection, a packet.
     pub subject: u32,
 }
 
-impl Ord for Event {
-    fn cmp(&self, other: &Event) -> Ordering {
-        let key = |event: &Event| (event.at_ticks, event.key, event.number);
-        key(self).cmp(&key(other))
-    }
+/// An event but for its time, in one number: from its highest bit on the key of its order, how many events were scheduled before it
+/// (59 bits), and its subject (32 bits). Of events of one instant the least comes first.
+type Turn = u128;
+
+fn order_of(turn: Turn) -> Order {
+    Order::of((turn >> 91) as u64)
 }
 
-impl PartialOrd for Event {
-    fn partial_cmp(&self, other: &Event) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
+/// A digit of a time has so many bits.
+const DIGIT_BITS: u32 = 5;
+const VALUES: usize = 1 << DIGIT_BITS;
+const DIGITS: usize = u64::BITS.div_ceil(DIGIT_BITS) as usize;
 
+/// The events that are scheduled, in a radix heap: the present only moves on, and so a later event need not be compared with others
+/// before its instant is near. It lies in a place by the highest digit in which its time differs from the present, and by the value
+/// that this digit has in its time. The next event is in the place of the lowest digit, and there of the least value. When its
+/// instant becomes the present, the times of the others in its place differ from the present in lower digits.
 #[derive(Default)]
 pub struct Events {
-    heap: BinaryHeap<Reverse<Event>>,
+    now_ticks: u64,
+    present: BinaryHeap<Reverse<Turn>>,
+    /// By digit, the lowest first, and by value.
+    later: [[Vec<(u64, Turn)>; VALUES]; DIGITS],
+    /// By digit: a bit for each value with events.
+    occupied: [u32; DIGITS],
     scheduled: u64,
 }
 
 impl Events {
-    /// Nothing is scheduled at [`NEVER`].
+    /// Nothing is scheduled at [`NEVER`], nor before the present.
     pub fn schedule(&mut self, at_ticks: u64, order: Order, subject: u32) {
         if at_ticks != NEVER {
-            let (key, number) = (order.key(), self.scheduled);
-            self.heap.push(Reverse(Event { at_ticks, key, number, order, subject }));
+            let turn = Turn::from(order.key()) << 91 | Turn::from(self.scheduled) << 32 | Turn::from(subject);
             self.scheduled += 1;
+            self.place(at_ticks, turn);
         }
+    }
+
+    #[inline]
+    fn place(&mut self, at_ticks: u64, turn: Turn) {
+        debug_assert!(at_ticks >= self.now_ticks, "the present only moves on");
+        let Some(highest_bit) = (at_ticks ^ self.now_ticks).checked_ilog2() else {
+            return self.present.push(Reverse(turn));
+        };
+        let digit = highest_bit / DIGIT_BITS;
+        let value = (at_ticks >> (digit * DIGIT_BITS)) as usize % VALUES;
+        self.later[digit as usize][value].push((at_ticks, turn));
+        self.occupied[digit as usize] |= 1 << value;
+    }
+
+    /// The next event, if it comes by `until_ticks`.
+    pub fn next_by(&mut self, until_ticks: u64) -> Option<Event> {
+        if self.present.is_empty() {
+            self.go_on(until_ticks)?;
+        }
+        let Reverse(turn) = self.present.pop()?;
+        Some(Event { at_ticks: self.now_ticks, order: order_of(turn), subject: turn as u32 })
+    }
+
+    /// The subject of the next event, if it comes at the present and has this `order`.
+    pub fn next_tied(&mut self, order: Order) -> Option<u32> {
+        self.present.peek().filter(|Reverse(turn)| order_of(*turn) == order)?;
+        self.present.pop().map(|Reverse(turn)| turn as u32)
     }
 
     /// When the next event comes.
     pub fn next_ticks(&self) -> Option<u64> {
-        self.heap.peek().map(|Reverse(event)| event.at_ticks)
+        if self.present.is_empty() { Some(self.next_place()?.2) } else { Some(self.now_ticks) }
     }
 
-    /// The next event, if it is `wanted`.
-    pub fn next_if(&mut self, wanted: impl FnOnce(&Event) -> bool) -> Option<Event> {
-        self.heap.peek().filter(|Reverse(event)| wanted(event))?;
-        self.heap.pop().map(|Reverse(event)| event)
+    /// The place of the next event after the present, by digit and value, and when it comes.
+    fn next_place(&self) -> Option<(usize, usize, u64)> {
+        let digit = self.occupied.iter().position(|values| *values != 0)?;
+        let value = self.occupied[digit].trailing_zeros() as usize;
+        let next_ticks = self.later[digit][value].iter().map(|(at_ticks, _)| *at_ticks).min()?;
+        Some((digit, value, next_ticks))
+    }
+
+    /// The instant of the next event becomes the present, unless it is after `until_ticks`.
+    fn go_on(&mut self, until_ticks: u64) -> Option<()> {
+        let (digit, value, next_ticks) = self.next_place()?;
+        if next_ticks > until_ticks {
+            return None;
+        }
+        self.now_ticks = next_ticks;
+        self.occupied[digit] &= !(1 << value);
+        let mut near = std::mem::take(&mut self.later[digit][value]);
+        near.drain(..).for_each(|(at_ticks, turn)| self.place(at_ticks, turn));
+        self.later[digit][value] = near; // with its memory
+        Some(())
     }
 }
 
@@ -150,9 +215,10 @@ fn sort_many_tied<P: Copy, R: Ord, O: Ord>(tied: &mut [P], rank: impl Fn(P) -> R
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn all(events: &mut Events) -> impl Iterator<Item = Event> {
-        std::iter::from_fn(|| events.next_if(|_| true))
+        std::iter::from_fn(|| events.next_by(NEVER))
     }
 
     #[test]
@@ -172,7 +238,7 @@ mod tests {
         ];
         in_order.iter().rev().for_each(|&order| events.schedule(5, order, 0));
         events.schedule(4, Order::Sample, 1);
-        assert_eq!(events.next_if(|_| true).map(|event| event.subject), Some(1));
+        assert_eq!(events.next_by(NEVER).map(|event| event.subject), Some(1));
         assert!(all(&mut events).map(|event| event.order).eq(in_order));
     }
 
@@ -181,8 +247,35 @@ mod tests {
         let mut events = Events::default();
         (0..3).for_each(|subject| events.schedule(9, Order::Ack, subject));
         events.schedule(NEVER, Order::Ack, 3);
-        assert_eq!(events.next_if(|event| event.at_ticks < 9), None);
+        assert_eq!(events.next_by(8), None);
         assert!(all(&mut events).map(|event| event.subject).eq(0..3));
+    }
+
+    proptest! {
+        #[test]
+        fn events_come_by_time_then_order_then_as_they_were_scheduled(
+            // Scheduled at a time: so many bits later than the last that came, of which the lowest are drawn, or not at all.
+            steps in prop::collection::vec((prop::option::of((0..40_u32, any::<u64>())), 0..4_u32), 0..300),
+        ) {
+            let (mut events, mut expected, mut now_ticks) = (Events::default(), Vec::new(), 0);
+            for (number, (later, index)) in (0..).zip(steps) {
+                if let Some((bits, draw)) = later {
+                    let (at_ticks, order) = (now_ticks + draw % (1 << bits), Order::Link(index, AtLink::Arrival));
+                    events.schedule(at_ticks, order, number);
+                    expected.push((at_ticks, index, number));
+                } else {
+                    expected.sort_unstable();
+                    let until_ticks = now_ticks + (1 << (10 * index));
+                    let next = expected.first().copied().filter(|(at_ticks, ..)| *at_ticks <= until_ticks);
+                    let came = events.next_by(until_ticks);
+                    prop_assert_eq!(came.map(|event| (event.at_ticks, event.subject)), next.map(|(at, _, number)| (at, number)));
+                    if let Some((at_ticks, ..)) = next {
+                        now_ticks = at_ticks;
+                        expected.remove(0);
+                    }
+                }
+            }
+        }
     }
 
     #[test]

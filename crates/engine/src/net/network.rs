@@ -166,9 +166,7 @@ impl<'a, T: Tick> Network<'a, T> {
     /// All that happens up to `until_ns`, included.
     pub(super) fn run_events(&mut self, until_ns: u64) -> Result<(), Unfinished> {
         let end_ticks = T::count(until_ns);
-        while let Some(Event { at_ticks, order, subject, .. }) =
-            self.events.next_if(|event| event.at_ticks <= end_ticks)
-        {
+        while let Some(Event { at_ticks, order, subject }) = self.events.next_by(end_ticks) {
             let now_ns = T::ns_after(at_ticks);
             match order {
                 Order::Transfer(_) => self.begin_transfer(subject as usize, now_ns),
@@ -176,10 +174,7 @@ impl<'a, T: Tick> Network<'a, T> {
                 Order::Ack | Order::Data => self.reach_end(subject, now_ns),
                 Order::Link(link, AtLink::Arrival) => {
                     self.tied.push(subject);
-                    let is_tied = |other: &Event| other.at_ticks == at_ticks && other.order == order;
-                    while let Some(other) = self.events.next_if(is_tied) {
-                        self.tied.push(other.subject);
-                    }
+                    self.tied.extend(std::iter::from_fn(|| self.events.next_tied(order)));
                     self.reach_link(link, now_ns);
                 }
                 Order::Link(link, AtLink::Opportunity | AtLink::Departure) => self.depart(link, at_ticks),

@@ -1,7 +1,6 @@
 //! A connection of a stack as the path sees it: two ends that send and receive datagrams, and timers.
 
 use crate::Settings;
-use crate::own::{Controllers, Own};
 use crate::received::Received;
 use crate::seen::Seen;
 use bytes::{Bytes, BytesMut};
@@ -31,6 +30,21 @@ pub struct Datagram {
     pub is_ce: bool,
 }
 
+/// Factory of quinn's controllers.
+pub type QuinnFactory = Arc<dyn quinn_proto::congestion::ControllerFactory + Send + Sync>;
+/// Factory of noq's controllers.
+pub type NoqFactory = Arc<dyn noq_proto::congestion::ControllerFactory + Send + Sync>;
+/// Begins a connection of s2n-quic.
+pub type S2nConnect = Arc<dyn Fn(&Asked, Shared) -> Result<Box<dyn Connection>, String>>;
+
+/// Congestion controllers of a caller.
+#[derive(Clone)]
+pub enum Controllers {
+    Quinn(QuinnFactory),
+    Noq(NoqFactory),
+    S2nQuic(S2nConnect),
+}
+
 /// Request of a flow for its connection.
 pub struct Asked<'a> {
     /// One of the stack, or of this project.
@@ -42,15 +56,15 @@ pub struct Asked<'a> {
     /// Seed of the run and the flow.
     pub seed: [u8; 16],
     pub settings: Settings,
-    /// Of the caller.
-    pub own: Option<&'a Own>,
+    /// Controllers of the caller, and the algorithm for which they stand.
+    pub own: Option<(&'a str, &'a Controllers)>,
 }
 
 impl Asked<'_> {
     /// The caller's controllers, if the flow has them.
     pub fn own_controllers(&self) -> Option<&Controllers> {
-        let own = self.own.filter(|own| own.instead_of == self.cca.algorithm)?;
-        Some(&own.controllers)
+        let (instead_of, controllers) = self.own?;
+        (instead_of == self.cca.algorithm).then_some(controllers)
     }
 
     /// RFC 9002, 7.2: ten datagrams, but no more bytes than ten of the size that Ethernet carries.

@@ -112,7 +112,7 @@ impl<'a> Quic<'a> {
             size_bytes: size_bytes(self.flow),
             seed: self.seed,
             settings: self.settings,
-            own: self.own,
+            own: self.own.map(|own| (own.instead_of.as_str(), &own.controllers)),
         };
         match self.stack.connect(&asked, now_ns, Arc::clone(&self.seen)) {
             Ok(connection) => self.connection = RefCell::new(Some(connection)),

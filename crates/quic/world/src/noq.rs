@@ -5,9 +5,8 @@
 mod ends;
 
 use crate::Settings;
-use crate::end::{Asked, Connection, Shared, params};
+use crate::end::{Asked, Connection, Controllers, Shared, params};
 use crate::null::{Handshake, SAMPLE_BYTES, TAG_BYTES};
-use crate::own::Controllers;
 use crate::recovery::TcpRecovery;
 use bytes::{Bytes, BytesMut};
 use ends::{Clock, CountedIds, Ends};

@@ -1,16 +1,9 @@
 //! A congestion controller that a caller brings.
 
-use crate::end::{Asked, Connection, Shared};
+use crate::end::{Asked, Controllers, NoqFactory, QuinnFactory};
 use crate::{Stack, s2n};
 use s2n_quic::provider::congestion_controller::Endpoint;
 use std::sync::Arc;
-
-/// Factory of quinn's controllers.
-pub type QuinnFactory = Arc<dyn quinn_proto::congestion::ControllerFactory + Send + Sync>;
-/// Factory of noq's controllers.
-pub type NoqFactory = Arc<dyn noq_proto::congestion::ControllerFactory + Send + Sync>;
-/// Begins a connection of s2n-quic.
-type S2nConnect = Arc<dyn Fn(&Asked, Shared) -> Result<Box<dyn Connection>, String>>;
 
 /// A congestion controller of a caller's own, for one of the stacks. The flows whose algorithm is the stack's own of a given name,
 /// as `quinn:newreno`, have it instead.
@@ -18,14 +11,6 @@ type S2nConnect = Arc<dyn Fn(&Asked, Shared) -> Result<Box<dyn Connection>, Stri
 pub struct Own {
     pub(crate) instead_of: String,
     pub(crate) controllers: Controllers,
-}
-
-/// Those who make controllers.
-#[derive(Clone)]
-pub(crate) enum Controllers {
-    Quinn(QuinnFactory),
-    Noq(NoqFactory),
-    S2nQuic(S2nConnect),
 }
 
 impl Own {

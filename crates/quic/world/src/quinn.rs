@@ -4,9 +4,8 @@
 #[allow(clippy::duplicate_mod)] // the same text for two stacks with one interface
 mod ends;
 
-use crate::end::{Asked, Connection, Shared, params};
+use crate::end::{Asked, Connection, Controllers, Shared, params};
 use crate::null::{Handshake, SAMPLE_BYTES, TAG_BYTES};
-use crate::own::Controllers;
 use bytes::{Bytes, BytesMut};
 use ends::{Clock, CountedIds, Ends};
 use proto::congestion::{

@@ -5,8 +5,7 @@ mod fixed;
 mod io;
 mod null;
 
-use crate::end::{Asked, Connection, Datagram, Shared, Side, address, params, payload};
-use crate::own::Controllers;
+use crate::end::{Asked, Connection, Controllers, Datagram, Shared, Side, address, params, payload};
 use crate::received::Received;
 use controller::{Ssthresh, Watch, Watched};
 use fixed::{CountedIds, NoResets, Seeded};
