@@ -227,18 +227,25 @@ pub fn each(kind: Kind, count: u64, check: impl Fn(&str, &Scenario) -> Result<()
     each_of(|| any_text(kind), count, check);
 }
 
-/// `check` holds for scenarios with `count` numbers, from CWND_SEED on, or 1, with texts from the strategy that `texts` makes.
+/// The number in an environment variable.
+fn number_of(variable: &str) -> Option<u64> {
+    std::env::var(variable).ok()?.parse().ok()
+}
+
+/// `check` holds for scenarios with `count` numbers, or CWND_SCENARIOS, from CWND_SEED on, or 1, with texts from the strategy that
+/// `texts` makes.
 pub fn each_of<S: Strategy<Value = String>>(
     texts: impl Fn() -> S + Sync,
     count: u64,
     check: impl Fn(&str, &Scenario) -> Result<(), String> + Sync,
 ) {
-    let first = std::env::var("CWND_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(1);
+    let (first, count) = (number_of("CWND_SEED").unwrap_or(1), number_of("CWND_SCENARIOS").unwrap_or(count));
     let failed = (first..first + count).into_par_iter().find_map_first(|number| {
         let (text, scenario) = numbered(texts(), number);
         let checked = catch_unwind(AssertUnwindSafe(|| check(&text, &scenario)));
         let failed = checked.unwrap_or_else(|_| Err("panics".to_owned())).err()?;
-        Some(format!("CWND_SEED={number}: {failed}\n{text}"))
+        let nth = number - first + 1;
+        Some(format!("CWND_SEED={number}, scenario {nth} of {count}: {failed}\n{text}"))
     });
     if let Some(failed) = failed {
         panic!("{failed}");
