@@ -49,7 +49,8 @@ fn an_arrival_finds_a_packet_that_is_leaving_still_there() {
     // 1000 bytes take a millisecond. The buffer holds two packets, and the third is sent as the first leaves.
     let scenario = read(
         "duration = '1 s'\n[[links]]\nname = 'a'\nrate = '8 Mbps'\ndelay = '10 ms'\nbuffer = 2\n\
-         [[flows]]\ncca = 'udp'\napp_rate = '7680 kbps'\npacket = 960\ncount = 3\nstagger = '0 s'\nstop = '1500 us'\npath = ['a']",
+         [[flows]]\ncca = 'udp'\napp_rate = '7680 kbps'\npacket = 960\ncount = 3\nstagger = '0 s'\nstop = '1500 us'\npath = ['a']\n\
+         stack = { header = 40 }",
     );
     let run = answer_plainly(&scenario);
     let lost: Vec<u64> = run.flows.iter().map(|flow| flow.lost_pkts).collect();

@@ -153,21 +153,21 @@ pub fn any_tied_text() -> impl Strategy<Value = String> {
     let link = link.prop_map(|(mbps, ms, pkts, more)| {
         format!("rate = '{mbps} Mbps'\ndelay = '{ms} ms'\nbuffer = {pkts}\n{more}")
     });
-    // 1000 bytes on the wire take a millisecond at 8 Mbps.
+    // A packet has 1000 bytes on the wire, which take a millisecond at 8 Mbps.
     let flow = (
         one_of(&["0", "0", "1", "4"]),
         one_of(&["'a'", "'a', 'b'", "'b', 'c'", "'c', 'd'", "'a', 'c', 'd'", "'a', 'b', 'c', 'd'"]),
         one_of(&["", "", "reverse_path = ['back']\n", "reverse_path = ['d', 'back']\n"]),
         one_of(&[
-            "cca = 'udp'\napp_rate = '7680 kbps'\n",
-            "cca = 'udp'\napp_rate = '3840 kbps'\n",
+            "cca = 'udp'\napp_rate = '7680 kbps'\nstack = { header = 40 }\n",
+            "cca = 'udp'\napp_rate = '3840 kbps'\nstack = { header = 40 }\n",
             "cca = 'reno'\nstack = { header = 40, ack = 40, ack_every = 1 }\n",
-            "cca = 'cubic'\nsize = '9800 bytes'\nrequests = { count = 50, think = '3 ms' }\n",
-            "cca = 'reno'\nstack = { ecn = true, ack = 500 }\n",
+            "cca = 'cubic'\nsize = '9800 bytes'\nrequests = { count = 50, think = '3 ms' }\nstack = { header = 40 }\n",
+            "cca = 'reno'\nstack = { header = 40, ecn = true, ack = 500 }\n",
         ]),
     );
     let flow = flow.prop_map(|(ms, path, back, sender)| {
-        format!("[[flows]]\npacket = 1000\nstart = '{ms} ms'\npath = [{path}]\n{back}{sender}")
+        format!("[[flows]]\npacket = 960\nstart = '{ms} ms'\npath = [{path}]\n{back}{sender}")
     });
     let links = prop::collection::vec(link, 5);
     let flows = prop::collection::vec(flow, 3);
@@ -227,18 +227,25 @@ pub fn each(kind: Kind, count: u64, check: impl Fn(&str, &Scenario) -> Result<()
     each_of(|| any_text(kind), count, check);
 }
 
-/// `check` holds for scenarios with `count` numbers, from CWND_SEED on, or 1, with texts from the strategy that `texts` makes.
+/// The number in an environment variable.
+fn number_of(variable: &str) -> Option<u64> {
+    std::env::var(variable).ok()?.parse().ok()
+}
+
+/// `check` holds for scenarios with `count` numbers, or CWND_SCENARIOS, from CWND_SEED on, or 1, with texts from the strategy that
+/// `texts` makes.
 pub fn each_of<S: Strategy<Value = String>>(
     texts: impl Fn() -> S + Sync,
     count: u64,
     check: impl Fn(&str, &Scenario) -> Result<(), String> + Sync,
 ) {
-    let first = std::env::var("CWND_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(1);
+    let (first, count) = (number_of("CWND_SEED").unwrap_or(1), number_of("CWND_SCENARIOS").unwrap_or(count));
     let failed = (first..first + count).into_par_iter().find_map_first(|number| {
         let (text, scenario) = numbered(texts(), number);
         let checked = catch_unwind(AssertUnwindSafe(|| check(&text, &scenario)));
         let failed = checked.unwrap_or_else(|_| Err("panics".to_owned())).err()?;
-        Some(format!("CWND_SEED={number}: {failed}\n{text}"))
+        let nth = number - first + 1;
+        Some(format!("CWND_SEED={number}, scenario {nth} of {count}: {failed}\n{text}"))
     });
     if let Some(failed) = failed {
         panic!("{failed}");
