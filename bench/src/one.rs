@@ -35,7 +35,8 @@ pub fn measure(scenario: &Scenario, threads: usize) -> Measured {
         return Measured::default();
     }
     let (cpu, start) = (cpu_s(), Instant::now());
-    let control = Control::with_threads(threads);
+    let mut control = Control::default();
+    control.threads = threads;
     let (run, heap_bytes) =
         heap::watch(|| run(scenario, scenario.seed, &|_| None, &control).expect("nothing stops it"));
     let wall_s = start.elapsed().as_secs_f64();

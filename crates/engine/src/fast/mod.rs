@@ -74,7 +74,7 @@ use crate::net::link::queue::discipline::Disciplines;
 use crate::net::link::queue::named;
 use crate::time::{Fraction, Nanosecond};
 use cwnd_algorithms::CongestionControl;
-use cwnd_scenario::Scenario;
+use cwnd_scenario::{Link, RateVariation, Scenario};
 
 /// Parts of a run that tests replace.
 #[doc(hidden)]
@@ -93,8 +93,15 @@ impl Default for Parts<'_> {
 }
 
 /// Returns true if this engine can answer `scenario`. Within a span the ends of flows depend on nobody else: none waits for another.
+/// Where ACKs cross links, a packet takes time from its last link to the receiver: all ends of an instant act before its links do.
 pub fn supports(scenario: &Scenario) -> bool {
+    let takes_no_time = |link: &Link| {
+        let rate = link.variation.as_ref().and_then(|variation| variation.rate.as_ref());
+        matches!(rate, Some(RateVariation::Trace(_))) && link.least_delay_ns() == 0
+    };
+    let acks_cross_links = scenario.flows.iter().any(|flow| !flow.reverse_path.is_empty());
     scenario.flows.iter().all(|flow| flow.barrier().is_none())
+        && !(acks_cross_links && scenario.links.iter().any(takes_no_time))
 }
 
 /// A run of `scenario`, which this engine supports, before anything has happened.

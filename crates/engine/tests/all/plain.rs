@@ -1,6 +1,6 @@
 //! The fast engine gives what the plain network gives, in all columns.
 
-use crate::common::{answer_on_threads, custom, read};
+use crate::common::{answer_on_threads, custom, read, read_with_files};
 use crate::scenarios::{Kind, any_tied_text, each, each_of, same};
 use cwnd_engine::{BorrowedSimulation, Control, Observation, net};
 use cwnd_results::Run;
@@ -102,4 +102,26 @@ fn golden_scenarios_are_equal_too() {
         }
     }
     assert!(compared > 20, "{compared}");
+}
+
+/// Packets that a trace lets go are at their receivers at that instant, and the ACKs of both flows are at one link.
+#[test]
+fn acks_of_packets_that_arrive_as_they_leave_a_trace_rank_as_in_the_plain_network() {
+    let link = |name: &str, keys: &str| format!("[[links]]\nname = '{name}'\n{keys}\n");
+    let flow = |path: &str| {
+        format!(
+            "[[flows]]\npacket = 960\nstart = '0 ms'\npath = [{path}]\nreverse_path = ['back']\ncca = 'reno'\n\
+             stack = {{ header = 40, ack = 40, ack_every = 1 }}\n"
+        )
+    };
+    let text = [
+        "duration = '400 ms'\nsamples = '1 ms'\nseed = 344\n".to_owned(),
+        link("b", "rate = '4 Mbps'\ndelay = '0 ms'\nbuffer = 2"),
+        link("c", "rate = { trace = '1' }\ndelay = '0 ms'\nbuffer = 'unlimited'"),
+        link("d", "rate = '8 Mbps'\ndelay = '0 ms'\nbuffer = 3"),
+        link("back", "rate = '16 Mbps'\ndelay = '1 ms'\nbuffer = 2"),
+        flow("'b', 'c'"),
+        flow("'c', 'd'"),
+    ];
+    check(&read_with_files(&text.concat()).unwrap()).unwrap();
 }

@@ -135,7 +135,7 @@ fn any_flow(kind: Kind) -> impl Strategy<Value = String> {
 pub fn any_tied_text() -> impl Strategy<Value = String> {
     let one_of = |words: &'static [&str]| prop::sample::select(words);
     let link = (
-        one_of(&["4", "8", "8", "16"]),
+        one_of(&["'4 Mbps'", "'8 Mbps'", "'8 Mbps'", "'16 Mbps'", "{ trace = '1' }"]),
         one_of(&["0", "1", "2", "5"]),
         one_of(&["1", "2", "3", "5", "'unlimited'"]),
         one_of(&[
@@ -150,8 +150,8 @@ pub fn any_tied_text() -> impl Strategy<Value = String> {
             "losses = [5, [9, 11], ['50 ms', '60 ms']]\n",
         ]),
     );
-    let link = link.prop_map(|(mbps, ms, pkts, more)| {
-        format!("rate = '{mbps} Mbps'\ndelay = '{ms} ms'\nbuffer = {pkts}\n{more}")
+    let link = link.prop_map(|(rate, ms, pkts, more)| {
+        format!("rate = {rate}\ndelay = '{ms} ms'\nbuffer = {pkts}\n{more}")
     });
     // A packet has 1000 bytes on the wire, which take a millisecond at 8 Mbps.
     let flow = (
