@@ -148,13 +148,13 @@ FAULTS = (
         "fast/onward.rs",
         "if packets.len() == 1 {",
         "if packets.len() == 2 {",
-        "the agenda is not told of a first packet",
+        "the agenda does not record when a first packet is due",
     ),
     Fault(
         "fast/onward.rs",
         "    agenda.hasten(flow, at);",
         "    agenda.prefetch(flow);",
-        "the agenda is not told of an ACK",
+        "the agenda does not record when an ACK is due",
     ),
     Fault(
         "fast/network.rs",

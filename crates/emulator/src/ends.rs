@@ -30,12 +30,11 @@ pub struct Kernel<'a> {
     host: &'a Host<'a>,
     flow: usize,
     sent_pkts: u64,
-    last_arrival_ns: u64,
 }
 
 impl<'a> Kernel<'a> {
     pub fn new(host: &'a Host<'a>, flow: usize) -> Kernel<'a> {
-        Kernel { host, flow, sent_pkts: 0, last_arrival_ns: 0 }
+        Kernel { host, flow, sent_pkts: 0 }
     }
 
     fn shared_counts(&self) -> &'a FlowCounts {
@@ -82,7 +81,6 @@ impl<'a> Endpoints<'a> for Kernel<'a> {
             counts.delivered_bytes.fetch_add(bytes.into(), Relaxed);
             counts.marked_pkts.fetch_add(marked.into(), Relaxed);
             shared.last_arrival_ns.store(written_ns, Relaxed);
-            self.last_arrival_ns = now_ns;
         }
     }
 
@@ -101,8 +99,9 @@ impl<'a> Endpoints<'a> for Kernel<'a> {
         Counts { sent: self.sent_pkts, received, ..Counts::default() }
     }
 
+    /// At the receiver of any flow.
     fn last_arrival_ns(&self) -> u64 {
-        self.last_arrival_ns
+        self.host.shared.last_arrival_ns.load(Relaxed)
     }
 
     fn row(&self, id: u32, counts: Counts, measured_from_ns: u64, end_ns: u64) -> FlowResult {

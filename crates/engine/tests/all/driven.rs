@@ -7,14 +7,15 @@ use cwnd_results::{FlowResult, Run};
 use cwnd_scenario::Scenario;
 use std::cell::Cell;
 
-/// Ends whose sender sends when it is told to.
-struct Told<'a> {
+/// Both ends of a flow: the sender sends a packet at the time that the test sets, and the receiver counts it.
+struct TestEnds<'a> {
+    /// When the next packet is sent; NEVER: the test has set no time.
     due_ns: &'a Cell<u64>,
     bytes: u32,
     counts: Counts,
 }
 
-impl<'a> Endpoints<'a> for Told<'a> {
+impl<'a> Endpoints<'a> for TestEnds<'a> {
     fn start_ns(&self) -> u64 {
         0
     }
@@ -72,9 +73,11 @@ fn scenario(duration: &str) -> Scenario {
 /// The run up to `end_ns`, to which the caller's clock goes in steps of `step_ns`.
 fn driven(scenario: &Scenario, step_ns: u64, end_ns: u64) -> Run {
     let due_ns = Cell::new(NEVER);
-    let told = || Told { due_ns: &due_ns, bytes: 1250, counts: Counts::default() };
-    let ends = |_, _| Some(Box::new(told()) as Box<dyn Endpoints>);
-    let (parts, control) = (Parts { transports: &ends, ..Parts::default() }, Control::default());
+    let make_ends = |_, _| -> Option<Box<dyn Endpoints>> {
+        Some(Box::new(TestEnds { due_ns: &due_ns, bytes: 1250, counts: Counts::default() }))
+    };
+    let parts = Parts { transports: &make_ends, ..Parts::default() };
+    let control = Control::default();
     let mut network = net::begin(scenario, 1, parts, &control);
     for now_ns in (0..=end_ns).step_by(step_ns as usize) {
         network.advance(now_ns).expect("nobody stops it");

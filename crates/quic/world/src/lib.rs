@@ -159,9 +159,9 @@ pub fn run_with(
 /// use cwnd_quic_world::{Own, Scenario, quinn_proto::congestion::NewRenoConfig, run_own};
 /// use std::sync::Arc;
 ///
-/// let mut half = NewRenoConfig::default();
-/// half.loss_reduction_factor(0.9);
-/// let own = Own::quinn("newreno", Arc::new(half));
+/// let mut gentle = NewRenoConfig::default();
+/// gentle.loss_reduction_factor(0.9);
+/// let own = Own::quinn("newreno", Arc::new(gentle));
 /// let text = "duration = '20 s'\n[dumbbell]\nrate = '10 Mbps'\ndelay = '40 ms'\nbuffer = '1 BDP'\nper = 0.01\n[[flows]]\ncca = 'quinn:newreno'";
 /// let scenario = Scenario::from_toml(text, "path.toml", &[])?;
 /// let run = run_own(&own, &scenario, 1)?;
