@@ -23,6 +23,11 @@ FLAGS: list[tuple[tuple[str | bytes, ...], str]] = [
     (("run", "--cca"), "--cca"),
     ((*RENO, "--bufer", "50"), "--buffer"),
     (("run", "--cca", "elastc"), "--cca: unknown algorithm 'elastc'; did you mean 'elastic'?"),
+    (
+        ("run", "--cca", "elastic,cubic"),
+        "--cca: 'elastic,cubic' is a list; write --cca elastic --cca cubic to compare them, "
+        "--cca elastic+cubic to let them share the bottleneck",
+    ),
     (("run", "--cca", ""), "--cca: an empty name; 'cwnd algorithms' lists the names"),
     (("run", "--cca", "nowhere.py:Mine"), "--cca: nowhere.py: no such file"),
     ((*RENO, "--cca", "Reno"), "--cca: unknown algorithm 'Reno'"),
@@ -127,6 +132,10 @@ FILES: list[tuple[str | bytes, str]] = [
     (
         FILE.replace("cubic", "qubic"),
         "bad.toml:10: flows[0].cca: unknown algorithm 'qubic'; did you mean 'cubic'?",
+    ),
+    (
+        FILE.replace("cubic", "cubic+bbr"),
+        "bad.toml:10: flows[0].cca: 'cubic+bbr' is several algorithms; one for each group of flows",
     ),
     (FILE.replace("count = 2", "count = 1_000_000_000"), "bad.toml:11: flows[0].count: "),
     (FILE.replace('"100 ms"', '"100 s"'), "bad.toml:12: flows[0].stagger: "),

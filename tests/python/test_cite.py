@@ -34,7 +34,7 @@ def test_every_algorithm_has_an_entry_with_the_authors_and_the_year_of_the_regis
 def test_a_preset_cites_its_algorithm_and_each_is_cited_once() -> None:
     text = cwnd.cite(["tahoe", "reno", "cubic"])
     assert re.findall(r"@\w+\{([\w-]+),", text) == ["cwnd", "cwnd-reno", "cwnd-cubic"]
-    assert f"version = {{{cwnd.__version__}}}" in text
+    assert f"note = {{Version {cwnd.__version__}}}" in text
 
 
 def test_an_unknown_name_is_refused_with_the_nearest() -> None:

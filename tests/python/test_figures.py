@@ -257,6 +257,22 @@ def test_names_beside_points_cover_nothing_and_else_there_is_a_legend() -> None:
     assert len(together.legends) == 1
 
 
+@pytest.mark.parametrize("worst_mbps", [1.0, 9.0])
+def test_the_arrow_to_better_leaves_the_marks_free(worst_mbps: float) -> None:
+    """The flow with the longest RTT is at the left end of the axes, low or high."""
+    made = cwnd.run([cwnd.dumbbell(cca, name=cca, **SMALL) for cca in ("reno", "cubic", "bbr")])
+    flows = made.flows.with_columns(
+        mean_rtt_ms=pl.Series([80.0, 50.0, 20.0]), throughput_mbps=pl.Series([worst_mbps, 1.0, 9.5])
+    )
+    figure = drawn("throughput-delay", with_tables(made, flows=flows))
+    figure.draw_without_rendering()
+    (axes,) = figure.axes
+    (better,) = [text for text in axes.texts if text.get_text() == "better"]
+    around = better.get_window_extent().expanded(1.3, 2.0)
+    marks = [axes.transData.transform((xs(line)[0], ys(line)[0])) for line in lines_of(axes)]
+    assert len(marks) >= 3 and not any(around.contains(*mark) for mark in marks)
+
+
 @pytest.mark.parametrize("kind", ["cwnd", "rtt-cdf", "throughput-delay"])
 def test_a_heading_is_inside_its_figure(kind: str) -> None:
     """The facts of this run take more than one line of a narrow figure."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 import cwnd
@@ -32,6 +34,16 @@ def test_units_of_headings_are_in_brackets_and_special_characters_escaped() -> N
     assert r"flows.cca & loss (\%) & mean RTT (ms) \\" in table
     assert r"50\%\_of \#1 \& \{x\} & $1$ & $2$ \\" in table
     assert latex_text("a\\b~c^d") == r"a\textbackslash{}b\textasciitilde{}c\textasciicircum{}d"
+
+
+def test_swept_numbers_have_their_unit_in_the_head(tmp_path: Path, cwnd_here: Command) -> None:
+    path = 'duration = "1 s"\n[dumbbell]\nrate = "10 Mbps"\ndelay = "5 ms"\nbuffer = 20\n[[flows]]\ncca = "reno"\n'
+    swept = '[sweep]\n"flows.cca" = ["reno", "cubic"]\n"dumbbell.rate" = ["10 Mbps", "0.02 Gbps"]\n'
+    (tmp_path / "rates.toml").write_text(path + swept)
+    assert cwnd_here("sweep", "rates.toml", "--out", "out", cwd=tmp_path).returncode == 0
+    table = cwnd.Results.load(tmp_path / "out").to_latex()
+    assert "algorithm & rate (Mbit/s) & throughput (Mbit/s)" in table
+    assert "\ncubic & 20 & $" in table
 
 
 def test_the_commands_print_a_tabular_and_nothing_else(cwnd_here: Command) -> None:

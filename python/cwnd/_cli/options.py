@@ -217,6 +217,8 @@ def read_scenarios(files: tuple[str, ...], flags: Mapping[str, Flag]) -> list[Sc
         for name, value in flags.items()
         if isinstance(value, str)
     }
+    for cca in ccas:
+        _refuse_list(cca)
     # Algorithms that share the bottleneck.
     groups = [[read_cca(cca) for cca in together.split("+")] for together in ccas]
     names = [[cca if isinstance(cca, str) else cca.__name__ for cca in group] for group in groups]
@@ -231,6 +233,15 @@ def read_scenarios(files: tuple[str, ...], flags: Mapping[str, Flag]) -> list[Sc
             )
             for group, own in zip(groups, names, strict=True)
         ]
+
+
+def _refuse_list(cca: str) -> None:
+    """Raises an `Error` for names with commas between them."""
+    names = [name.strip() for name in cca.split(",") if name.strip()]
+    if "," in cca and names and not re.search(r"\.h$|\.py:", cca):
+        flags = " ".join(f"--cca {name}" for name in names)
+        accepted = f"{flags} to compare them, --cca {'+'.join(names)} to let them share the bottleneck"
+        raise error("--cca", f"'{one_line(cca)}' is a list; write {one_line(accepted)}")
 
 
 def _params_of(ccas: list[str], params: dict[str, dict[str, str]]) -> dict[str, str]:

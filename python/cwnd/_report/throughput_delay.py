@@ -31,6 +31,7 @@ from cwnd._scenario.facts import base_rtts_ms, bottleneck
 
 if TYPE_CHECKING:
     import numpy.typing as npt
+    from matplotlib.axes import Axes
 
     from cwnd._common.shapes import ScenarioJson
     from cwnd._report.source import Source
@@ -107,19 +108,7 @@ def throughput_delay(results: Source, scenarios: list[ScenarioJson]) -> Figure:
     axes.invert_xaxis()
     axes.set_xlabel("mean queueing delay (ms)" if len(bases) > 1 else "mean RTT (ms)")
     axes.set_ylabel("share of the link rate (%)" if len(rates) > 1 else "throughput of a flow (Mbit/s)")
-    axes.annotate(
-        "better",
-        (max(0.16, 0.9 / figure.get_figwidth()), 0.11),
-        xytext=(-16, -10),
-        xycoords="axes fraction",
-        textcoords="offset points",
-        ha="right",
-        va="center",
-        fontsize=7.5,
-        color=GREY,
-        arrowprops={"arrowstyle": "->", "color": GREY, "linewidth": 0.8},
-        zorder=1,
-    )
+    _point_to_better(axes, [group.mean for group in groups])
     means = {group.label: group.mean for group in groups}
     few = len(groups) == len(means) <= _NAMED_MAX
     if not (few and name_directly(axes, means, look)):
@@ -131,6 +120,26 @@ def throughput_delay(results: Source, scenarios: list[ScenarioJson]) -> Figure:
         note_above(axes, f"at the marks: {_axes_words(results, scenarios)}")
         name_points(axes, named)
     return figure
+
+
+def _point_to_better(axes: Axes, means: list[tuple[float, float]]) -> None:
+    """Says which corner is better, at the place on the left that is farthest from the marks."""
+    across = max(0.16, 0.9 / axes.figure.get_figwidth())
+    marks = axes.transAxes.inverted().transform(axes.transData.transform(means)) - (across - 0.06, 0.0)
+    height = max((0.11, 0.5, 0.9), key=lambda height: min(0.25, np.hypot(*(marks - (0.0, height)).T).min()))
+    axes.annotate(
+        "better",
+        (across, height),
+        xytext=(-16, -10),
+        xycoords="axes fraction",
+        textcoords="offset points",
+        ha="right",
+        va="center",
+        fontsize=7.5,
+        color=GREY,
+        arrowprops={"arrowstyle": "->", "color": GREY, "linewidth": 0.8},
+        zorder=1,
+    )
 
 
 def _axes_words(results: Source, scenarios: list[ScenarioJson]) -> str:

@@ -333,13 +333,23 @@ class Results:
     def to_latex(self) -> str:
         """The metrics of the command's table for a paper: a tabular with booktabs, a row for each scenario.
 
-        The columns of a sweep begin with its swept values.
+        The columns of a sweep begin with its swept values, numbers with their unit in the head.
         """
+        from cwnd._report.points import number, points_of
+
         keys = list(dict.fromkeys(key for values in self.values for key in values))
-        heads = keys or ["scenario"]
+        points, axes = points_of(self, [one["name"] for one in self.scenarios])
+        labels = {"flows.cca": "algorithm", **{axis.key: axis.label for axis in axes}}
+        heads = [labels.get(key, key) for key in keys] or ["scenario"]
+        numeric = {axis.key for axis in axes}
         rows = []
-        for entry in self.entries:
-            place = [str(entry["values"].get(key, "")) for key in keys] or [scenario_label(entry["scenario"])]
+        for entry, point in zip(self.entries, points, strict=True):
+            place = [
+                number(point.numbers[key])
+                if key in numeric and key in point.numbers
+                else str(entry["values"].get(key, ""))
+                for key in keys
+            ] or [scenario_label(entry["scenario"])]
             summary = entry["summary"]
             numbers = [estimate(summary.get(metric), scale) for metric, (_, scale) in TABLE_COLUMNS.items()]
             rows.append([*place, *numbers])

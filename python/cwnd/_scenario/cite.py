@@ -10,10 +10,10 @@ from importlib.resources import files
 from cwnd._cwnd import __version__
 from cwnd._scenario.registry import algorithm
 
-_OWN = """@software{{cwnd,
+_OWN = """@misc{{cwnd,
   author = {{{{The cwnd authors}}}},
   title = {{{{cwnd}}: {{TCP}} congestion control from the paper to the kernel}},
-  version = {{{version}}},
+  note = {{Version {version}}},
   url = {{https://github.com/cwnd/cwnd}}
 }}"""
 

@@ -310,6 +310,8 @@ fn cca_draft<'a>(node: &Node<'a>, custom: &[&str]) -> Result<(String, WrittenPar
                 format!("unknown algorithm {}", quote(name)),
                 suggest_algorithm(name, over_tcp.iter().map(String::as_str)),
             ))
+        } else if name.split([',', '+']).all(|one| names().any(|known| known == one.trim())) {
+            Err(Refusal::new(format!("{} is several algorithms", quote(name)), "one for each group of flows"))
         } else {
             Err(Refusal::new(format!("unknown algorithm {}", quote(name)), suggest_algorithm(name, names())))
         }
