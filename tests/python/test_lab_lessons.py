@@ -210,6 +210,25 @@ def test_a_projector_has_larger_text_and_wider_lines(lab: Lab) -> None:
     assert after[0] >= 1.4 * before[0] and after[1] >= 1.4 * before[1]
 
 
+@pytest.mark.parametrize("width", [390, 768, 1024, 1440])
+@pytest.mark.parametrize("projector", [False, True])
+def test_no_column_of_a_table_is_cut_off(browser: Browser, width: int, projector: bool) -> None:
+    lab = Lab(browser, width)
+    try:
+        page = lab.open("fair-queueing")  # the most columns
+        if projector:
+            page.click("#projector-button")
+        cut = page.eval_on_selector_all(
+            "#tables table, #numbers",
+            "all => all.filter(table => table.scrollWidth > table.clientWidth"
+            " || table.getBoundingClientRect().right > table.parentElement.getBoundingClientRect().right + 1)"
+            ".length",
+        )
+        assert page.locator("#tables table").count() == 2 and cut == 0
+    finally:
+        lab.context.close()
+
+
 def test_the_printed_sheet_has_every_lesson_with_answers_and_nothing_else(lab: Lab) -> None:
     page = lab.open("codel")
     page.click("#teacher-button")

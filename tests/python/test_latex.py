@@ -37,9 +37,10 @@ def test_units_of_headings_are_in_brackets_and_special_characters_escaped() -> N
 
 
 def test_swept_numbers_have_their_unit_in_the_head(tmp_path: Path, cwnd_here: Command) -> None:
-    path = 'duration = "1 s"\n[dumbbell]\nrate = "10 Mbps"\ndelay = "5 ms"\nbuffer = 20\n[[flows]]\ncca = "reno"\n'
+    path = 'duration = "1 s"\n[dumbbell]\nrate = "10 Mbps"\ndelay = "5 ms"\nbuffer = 20\n'
+    flows = '[[flows]]\ncca = "reno"\n'
     swept = '[sweep]\n"flows.cca" = ["reno", "cubic"]\n"dumbbell.rate" = ["10 Mbps", "0.02 Gbps"]\n'
-    (tmp_path / "rates.toml").write_text(path + swept)
+    (tmp_path / "rates.toml").write_text(path + flows + swept)
     assert cwnd_here("sweep", "rates.toml", "--out", "out", cwd=tmp_path).returncode == 0
     table = cwnd.Results.load(tmp_path / "out").to_latex()
     assert "algorithm & rate (Mbit/s) & throughput (Mbit/s)" in table
