@@ -91,6 +91,19 @@ def test_what_cannot_be_compared_is_refused_in_a_line(
     assert (done.returncode, done.stderr) == (2, f"cwnd: error: {reason}\n")
 
 
+def test_only_scenarios_with_samples_in_each_result_are_drawn(tmp_path: Path) -> None:
+    def results(names: list[str]) -> cwnd.Results:
+        off = cwnd.dumbbell("reno", name="off", samples="off", **SMALL)
+        return cwnd.run([off, *(cwnd.dumbbell("reno", name=name, **SMALL) for name in names)])
+
+    compared = cwnd.compare(results(["on"]), results(["on"]))
+    assert len(compared.plot("cwnd").axes) == 1
+    compared.save(tmp_path / "few")
+    many = [str(number) for number in range(29)]
+    cwnd.compare(results(many), results(many)).save(tmp_path / "many")
+    assert (tmp_path / "few" / "cwnd.png").exists() and not (tmp_path / "many" / "cwnd.png").exists()
+
+
 def test_results_of_other_scenarios_are_refused() -> None:
     two = cwnd.run([cwnd.dumbbell("cubic", **SMALL), cwnd.dumbbell("reno", **SMALL)])
     with pytest.raises(cwnd.Error, match="2: has no scenario 'reno'; another result has"):

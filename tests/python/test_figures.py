@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
@@ -212,6 +213,23 @@ def test_figures_without_their_rows_are_not_drawn(run: cwnd.Results) -> None:
     ended = transfers(run, [(0, 5000, 1.0), (1, 5000, 2.0), (1, 9, 3.0), (1, 9, None)])
     full = with_tables(run, samples=queue_samples(run), transfers=ended)
     assert new <= set(figures.applicable(full))
+
+
+def test_figures_over_time_leave_out_scenarios_without_their_samples(tmp_path: Path) -> None:
+    path = {**SMALL, "duration": "1 s"}
+    results = cwnd.run(
+        [
+            cwnd.dumbbell("reno", name="off", samples="off", **path),
+            cwnd.dumbbell("reno", name="change", samples="change", **path),
+            cwnd.dumbbell("reno", name="interval", samples=50, **path),
+        ]
+    )
+    panels = {kind: len(results.plot(kind).axes) for kind in results.plots() if kind in figures.SERIES}
+    assert panels == {"cwnd": 2, "rtt": 2, "throughput": 1, "queue": 1}
+    results.save(tmp_path / "saved")
+    assert (tmp_path / "saved" / "throughput.png").exists()
+    with pytest.raises(cwnd.Error, match="off: no samples of the congestion window"):
+        results.plot("cwnd", scenarios=["off", "change"])
 
 
 @pytest.mark.parametrize("count", [1, 2, 5, 11, 28])

@@ -113,6 +113,14 @@ def test_what_loses_most_of_its_packets_is_not_fit() -> None:
     assert verdicts["bbr"] == "fit"
 
 
+def test_losses_of_a_path_at_a_part_of_its_rate_are_those_of_the_whole() -> None:
+    """Cubic fills a tenth of this path and loses nothing but the random losses, 1 in 1,000."""
+    advice = cwnd.advise(rate="10 Gbps", rtt="20 ms", loss=1e-3, flows=1, ccas=["reno"], quick=True, jobs=2)
+    assert advice.part < 0.5
+    lost = advice.measured.measured["cubic"].loss
+    assert sum(lost) / len(lost) == pytest.approx(1e-3, rel=0.25)
+
+
 def test_a_list_of_candidates_is_answered_by_what_to_write(cwnd_here: Command) -> None:
     done = cwnd_here("advise", "--rate", "1G", "--rtt", "20ms", "--cca", "cubic,bbr")
     assert done.returncode == 2

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from cwnd._advise.path import Factors, Facts, Path, near, scaled
+from cwnd._advise.path import Factors, Facts, Path, facts_of, near, scaled
 from cwnd._run.run import run
 from cwnd._scenario.scenario import Scenario
 
@@ -30,7 +30,7 @@ class Beside(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """A candidate, a value for each run; rates and RTTs are scaled to those of the described path.
+    """A candidate, a value for each run; rates, RTTs and losses are those of the described path.
 
     `goodput_mbps` and `p95_rtt_ms` of its flows in competition, `alone_mbps` and `alone_rtt_ms` without;
     `loss` in competition; `beside_mbps` and `beside_rtt_ms` what those beside it have; `jain` over all flows.
@@ -118,9 +118,16 @@ def measure(
     # Under random losses cubic's window goes with p^(-3/4) (RFC 9438, 5.1), so that its share stays.
     losses = question.part ** (-4 / 3)
     part = Factors(rate=question.part, buffer=question.part, loss=losses, burst=question.part)
-    factors = [near(seed, number).times(part) for number in runs]
+    around = [near(seed, number) for number in runs]
+    factors = [each.times(part) for each in around]
+    simulated = [scaled(path, each) for each in factors]
+    # Random losses that a path at a part of the rate has beyond those at the whole.
+    added = [
+        facts_of(one).loss - facts_of(scaled(path, each)).loss
+        for one, each in zip(simulated, around, strict=True)
+    ]
     scenarios: list[Scenario] = []
-    for number, one in zip(runs, (scaled(path, each) for each in factors), strict=True):
+    for number, one in zip(runs, simulated, strict=True):
         own = {**keys, "seed": seed + number}
         for cca in ccas:
             scenarios.append(one.scenario(f"alone/{cca}/{number}", [group(cca, flows)], **own))
@@ -136,9 +143,9 @@ def measure(
     def values(kind: str, cca: str, own: bool, column: str) -> list[float]:
         names = [f"{kind}/{cca}/{number}" for number in runs]
         scales = [each.delay if column.endswith("_ms") else each.rate for each in factors]
-        if column == "loss_ratio":
-            scales = [1.0] * len(runs)
         found = (rows[name, own][column] for name in names)
+        if column == "loss_ratio":
+            return [max(value - more, 0.0) for value, more in zip(found, added, strict=True)]
         # Without an RTT in all that time, the RTT is at least that time.
         known = (measured_ms if math.isnan(value) else value for value in found)
         return [value / scale for value, scale in zip(known, scales, strict=True)]

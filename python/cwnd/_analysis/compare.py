@@ -182,16 +182,15 @@ class Comparison:
         """Writes comparison.json, comparison.md and, where the results have time series, cwnd and queue as
         PNG and SVG."""
         folder = Path(directory)
-        from cwnd._report import figures
+        from cwnd._report import compared, figures
 
         with new_files(folder) as building:
             write_file(building / "comparison.json", self.to_json().encode())
             write_file(building / "comparison.md", self.to_markdown().encode())
-            if all(result.samples.height for result in self._results):
-                for kind in ("cwnd", "queue"):
-                    figure = self.plot(kind)
-                    for ending in figures.QUICK_ENDINGS:
-                        figures.write(figure, building / f"{kind}.{ending}")
+            for kind in {"cwnd", "queue"}.intersection(compared.applicable(self._results, self._pairs)):
+                figure = self.plot(kind)
+                for ending in figures.QUICK_ENDINGS:
+                    figures.write(figure, building / f"{kind}.{ending}")
 
 
 def compare(*results: Results, names: Sequence[str] | None = None) -> Comparison:

@@ -15,9 +15,11 @@ from cwnd._report.over_time import PANELS_MAX, SERIES, label_panels, new_panels,
 from cwnd._scenario.facts import bottleneck, bottleneck_link, shared_facts
 
 if TYPE_CHECKING:
+    import polars as pl
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from cwnd._common.shapes import ScenarioJson
     from cwnd._report.source import Source
 
 #: Colours of the results in their order; the first is drawn wide, so that it shows below the others.
@@ -28,12 +30,13 @@ _WIDTHS = (2.4, 1.1)
 def draw(
     kind: str, results: Sequence[Source], names: Sequence[str], pairs: Sequence[Sequence[str]]
 ) -> Figure:
-    """A panel for each pair of scenarios: `kind` over time in each result, its first run.
+    """A panel for each pair of scenarios that both have samples of it: `kind` over time, their first runs.
 
-    Raises `Error` if a result has no such series, or there are too many panels.
+    Raises `Error` if no pair has, or there are too many panels.
     """
     if kind not in SERIES:
         raise error("kind", f"{one_line(repr(kind))} is not a figure; there are {', '.join(SERIES)}")
+    pairs = _sampled(kind, results, pairs) or pairs
     if len(pairs) > PANELS_MAX:
         raise error(
             "compare", f"{len(pairs)} scenarios are too many for one figure; at most {PANELS_MAX} fit"
@@ -61,10 +64,28 @@ def draw(
     return figure
 
 
-def _draw(axes: Axes, kind: str, result: Source, name: str, index: int) -> None:
+def applicable(results: Sequence[Source], pairs: Sequence[Sequence[str]]) -> list[str]:
+    """The kinds of figures that these results can have over each other."""
+    return [kind for kind in SERIES if 0 < len(_sampled(kind, results, pairs)) <= PANELS_MAX]
+
+
+def _sampled(kind: str, results: Sequence[Source], pairs: Sequence[Sequence[str]]) -> list[Sequence[str]]:
+    return [
+        pair
+        for pair in pairs
+        if not any(_rows(kind, *one)[1].is_empty() for one in zip(results, pair, strict=True))
+    ]
+
+
+def _rows(kind: str, result: Source, name: str) -> tuple[ScenarioJson, pl.DataFrame]:
+    """The scenario of this name, and its samples of a kind in its first run."""
     scenario = next(one for one in result.scenarios if one["name"] == name)
+    return scenario, time_series(result, scenario, scenario["seed"]).drop_nulls(SERIES[kind].column)
+
+
+def _draw(axes: Axes, kind: str, result: Source, name: str, index: int) -> None:
     column = SERIES[kind].column
-    rows = time_series(result, scenario, scenario["seed"]).drop_nulls(column)
+    scenario, rows = _rows(kind, result, name)
     if rows.is_empty():
         raise error(one_line(name), f"no samples of the {SERIES[kind].heading.lower()}; set 'samples'")
     if kind == "queue":

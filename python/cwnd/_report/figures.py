@@ -25,13 +25,15 @@ from cwnd._report.distributions import DISTRIBUTIONS, check_distribution, draw_d
 from cwnd._report.form import current_form, form_of_figures, read_form
 from cwnd._report.labelled import Labelled
 from cwnd._report.looks import STYLE, bold, escape_mathematics, renderer_of, set_title, wrap_panel_titles
-from cwnd._report.over_time import PANELS_MAX, SERIES, draw_over_time
+from cwnd._report.over_time import PANELS_MAX, SERIES, draw_over_time, time_series
 from cwnd._report.queue_delay import check_queue_delay, queue_delay
 from cwnd._report.throughput_delay import check_throughput_delay, throughput_delay
 from cwnd._report.transfers import check_fct_size, fct_size
 from cwnd._scenario.facts import bottleneck, is_trace, shared_facts
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from cwnd._common.shapes import ScenarioJson
     from cwnd._report.source import Source
 
@@ -67,6 +69,8 @@ def draw(
         seed = whole("seed", seed, 0, (1 << 64) - 1)
     results = Labelled(results)
     scenarios = _chosen(results, names)
+    if kind in SERIES and names is None:
+        scenarios = _sampled(results, scenarios, kind, seed) or scenarios
     if kind not in SERIES and any(map(is_trace, scenarios)):
         raise error("kind", f"{kind!r} is not for traces of live connections; {', '.join(SERIES)}")
     with form_of_figures(form), style():
@@ -101,10 +105,8 @@ def applicable(results: Source) -> list[str]:
     kinds = []
     results = Labelled(results)
     scenarios = results.scenarios
-    if 0 < len(scenarios) <= PANELS_MAX and results.samples.height:
-        by_interval = results.samples["throughput_mbps"].null_count() < results.samples.height
-        queues = results.samples["queue_pkts"].null_count() < results.samples.height
-        kinds = ["cwnd", "rtt"] + ["throughput"] * by_interval + ["queue"] * queues
+    if results.samples.height:
+        kinds = [kind for kind in SERIES if 0 < len(_sampled(results, scenarios, kind, None)) <= PANELS_MAX]
     if not scenarios or any(map(is_trace, scenarios)):
         return kinds
     if len({buffer for _, buffer, _ in map(bottleneck, scenarios)}) > 1 and _refuses_not(
@@ -190,6 +192,17 @@ def _chosen(results: Source, names: Sequence[str] | None) -> list[ScenarioJson]:
     if not chosen:
         raise error("scenarios", "an empty list; there is nothing to draw")
     return chosen
+
+
+def _sampled(
+    results: Source, scenarios: list[ScenarioJson], kind: str, seed: int | None
+) -> list[ScenarioJson]:
+    """Those with samples of a kind over time: with `samples = "change"` there are none of an interval."""
+
+    def rows(one: ScenarioJson) -> pl.DataFrame:
+        return time_series(results, one, one["seed"] if seed is None else seed)
+
+    return [one for one in scenarios if not rows(one).drop_nulls(SERIES[kind].column).is_empty()]
 
 
 def _drawn(
