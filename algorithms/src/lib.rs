@@ -6,6 +6,11 @@
 
 #![warn(missing_docs)]
 
+/// The examples of the README are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 mod driver;
 mod ffi;
 mod names;

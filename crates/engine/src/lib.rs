@@ -7,6 +7,11 @@
 
 #![warn(missing_docs)]
 
+/// The examples of the README are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 mod control;
 mod fast;
 mod instances;

@@ -3,6 +3,11 @@
 
 #![warn(missing_docs)]
 
+/// The examples of the README are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 #[cfg(feature = "transfer")]
 mod error;
 mod flow_samples;

@@ -5,6 +5,11 @@
 
 #![warn(missing_docs)]
 
+/// The examples of the README are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 pub mod catalogue;
 mod description;
 mod error;
