@@ -130,6 +130,11 @@ impl<'a, T: Timing> Network<'a, T> {
         self.topology.add_route(id, flow);
     }
 
+    /// No packet will arrive at a shared link: the room for those of a span goes.
+    pub fn forget_arrivals(&mut self) {
+        (self.arrivals, self.outcome) = (Arrivals::default(), Outcome::default());
+    }
+
     /// Packets between the ends, except those in the queues of managed links.
     pub fn count_packets(&self) -> usize {
         let to_links: usize = self.inboxes.iter().map(Inbox::len).sum();

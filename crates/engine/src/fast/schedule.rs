@@ -390,6 +390,8 @@ impl<C: CongestionControl, T: Timing> Advance for Schedule<'_, C, T> {
     fn finish(mut self: Box<Self>) -> Run {
         let end = self.scenario.duration_ns;
         let warmup_ns = self.scenario.warmup_ns;
+        // Before the rows take memory.
+        self.shards.iter_mut().for_each(|shard| shard.network.forget_arrivals());
         let before = self.links_before.as_deref();
         let links = link_results(&mut self.shards, &mut self.links, before, warmup_ns, end);
         let late_before = std::mem::take(&mut self.late_before);

@@ -90,9 +90,9 @@ impl<C: CongestionControl, T: Timing> Shard<'_, C, T> {
         if packets.len() == 0 {
             *packets = Ring::new();
         }
-        if next == NEVER
-            && let Some(flow) = &mut self.flows[id as usize]
-        {
+        let Some(flow) = &mut self.flows[id as usize] else { return };
+        flow.sender.rest();
+        if next == NEVER {
             if flow.is_over(&self.network) {
                 flow.forget();
             }

@@ -382,7 +382,7 @@ impl<'a, T: Tick> Topology<'a, T> {
     /// The delay-only links between `hop` and the next, in the order of the route.
     pub fn delay_only_links(&self, hop: u32) -> &[DelayOnlyLink] {
         let first = self.delay_only.partition_point(|link| link.hop < hop);
-        let count = self.delay_only[first..].partition_point(|link| link.hop == hop);
+        let count = self.delay_only[first..].iter().take_while(|link| link.hop == hop).count();
         &self.delay_only[first..first + count]
     }
 

@@ -106,7 +106,8 @@ impl<C: CongestionControl> Sender<'_, C> {
             return None;
         }
         let first = self.nxt;
-        let end = self.una + self.admitted(self.send_window);
+        let admitted = self.admitted(self.send_window);
+        let end = self.una + admitted;
         if end > first {
             if end - first > most {
                 return None;
@@ -130,7 +131,8 @@ impl<C: CongestionControl> Sender<'_, C> {
             self.sent += end - first;
             self.last_sent_ns = now;
         }
-        if self.nxt - self.una < self.send_window {
+        // Only the receive window can keep the sender from filling its own.
+        if admitted < self.send_window && self.nxt - self.una < self.send_window {
             self.note_unused_window();
         } else {
             self.note_full_window();

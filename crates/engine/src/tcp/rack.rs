@@ -42,6 +42,7 @@ pub struct Overdue {
 impl Rack {
     /// Segment `seq` has arrived for the first time, in the copy that was sent at `sent_ns`. `in_flight`: the segments from
     /// the first unacknowledged one to the next to be sent.
+    #[inline(always)]
     pub fn note_arrival(
         &mut self,
         now: u64,
@@ -55,12 +56,15 @@ impl Rack {
             return;
         }
         self.newest = (sent_ns, seq);
-        self.sent_before = if retransmission {
-            let from = self.sent_before.max(in_flight.start);
-            times.first_since((sent_ns, seq)).unwrap_or(in_flight.end).max(from)
-        } else {
-            seq
-        };
+        self.sent_before =
+            if retransmission { self.first_sent_since((sent_ns, seq), in_flight, times) } else { seq };
+    }
+
+    /// The first segment, from `sent_before` on, that was first sent no earlier than a retransmission of `sent`, a segment of that time.
+    #[inline(never)]
+    fn first_sent_since(&self, sent: (u64, u64), in_flight: Range<u64>, times: &mut SentTimes) -> u64 {
+        let from = self.sent_before.max(in_flight.start);
+        times.first_since(sent).unwrap_or(in_flight.end).max(from)
     }
 
     /// An original has arrived behind a later one.

@@ -182,6 +182,12 @@ impl Scoreboard {
         sacks.sacked.first_of_run(until - 1, from).checked_sub(1).filter(|&seq| seq >= from)
     }
 
+    /// Returns true if a retransmission was sent before `newest`, a time and a segment of that time.
+    pub fn has_retransmission_before(&self, newest: (u64, u64)) -> bool {
+        let first = self.sacks.as_ref().and_then(|sacks| sacks.retransmissions.first.as_ref());
+        first.is_some_and(|first| first.sent() < newest)
+    }
+
     /// When the last retransmission in flight was sent of those that were sent before `newest`, a time and a segment of that time.
     pub fn last_retransmission_ns(&self, newest: (u64, u64)) -> Option<u64> {
         let sacks = self.sacks.as_ref().filter(|_| self.retrans_out > 0)?;
@@ -191,8 +197,7 @@ impl Scoreboard {
 
     /// When the retransmission of `seq` that is in flight was sent.
     pub fn sent_again_ns(&self, seq: u64) -> Option<u64> {
-        let sacks =
-            self.sacks.as_ref().filter(|sacks| self.retrans_out > 0 && sacks.retransmitted.contains(seq))?;
+        let sacks = self.sacks.as_ref().filter(|sacks| sacks.retransmitted.contains(seq))?;
         sacks.retransmissions.iter().find(|sent| sent.seq == seq).map(|sent| sent.sent_ns)
     }
 

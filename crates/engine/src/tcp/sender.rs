@@ -304,6 +304,13 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
         (self.rto_at, self.wake_at, self.reorder_at) = (NEVER, NEVER, NEVER);
     }
 
+    /// There is nothing to do for long: what is kept for segments in flight goes if there are none.
+    pub fn rest(&mut self) {
+        if self.nxt == self.una {
+            self.sent_times.forget();
+        }
+    }
+
     /// It is closed, and no packet or ACK of it is in the network.
     pub fn forget(&mut self) {
         self.scoreboard.forget_segments();

@@ -18,7 +18,7 @@ pub struct SentTimes {
 }
 
 /// The least that has room.
-const LEAST_RUNS: usize = 32;
+const LEAST_RUNS: usize = 16;
 /// Number of runs behind the one found last that are looked at first.
 const RUNS_NEAR: usize = 8;
 
@@ -36,7 +36,7 @@ impl SentTimes {
         }
     }
 
-    /// Forgets what is acknowledged; at least half is vacant then.
+    /// Forgets what is acknowledged; at least a third of the room is vacant then.
     #[cold]
     #[inline(never)]
     fn note_in_more_room(&mut self, run: Run, una: u64) {
@@ -44,9 +44,11 @@ impl SentTimes {
         self.runs.copy_within(known..self.len as usize, 0);
         self.len -= known as u32;
         self.found = self.found.saturating_sub(known as u32);
-        if self.known().len() * 2 > self.runs.len() || self.runs.is_empty() {
-            let mut runs = std::mem::take(&mut self.runs).into_vec();
-            runs.resize((2 * runs.len()).max(LEAST_RUNS), Run::default());
+        if self.known().len() * 3 >= self.runs.len() * 2 {
+            let slots = (2 * self.known().len()).max(LEAST_RUNS);
+            let mut runs = Vec::with_capacity(slots);
+            runs.extend_from_slice(self.known());
+            runs.resize(slots, Run::default());
             self.runs = runs.into_boxed_slice();
         }
         self.runs[self.len as usize] = run;
@@ -98,7 +100,7 @@ impl SentTimes {
         }
     }
 
-    /// No segment is in flight, and none will be.
+    /// No segment is in flight.
     pub fn forget(&mut self) {
         *self = SentTimes::default();
     }

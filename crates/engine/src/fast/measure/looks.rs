@@ -70,8 +70,11 @@ fn arrived_bytes<C: CongestionControl, T: Timing>(
     flow.received().bytes + packets.map(|packet| u64::from(packet.segment.tag.bytes())).sum::<u64>()
 }
 
-/// Marked packets that have arrived at a flow's receiver by `now`.
+/// Marked packets that have arrived at a flow's receiver by `now`: none without ECN.
 fn marked<C: CongestionControl, T: Timing>(flow: &Connection<C>, network: &Network<T>, now: u64) -> u64 {
+    if !flow.sender.flow.stack.ecn.is_on() {
+        return 0;
+    }
     let packets = network.to_receiver[flow.id as usize].iter().take_while(|packet| packet.at <= now);
     let marked = packets.filter(|packet| packet.segment.tag.has(CONGESTION)).count() as u64;
     flow.receiver.marked_pkts() + marked

@@ -48,16 +48,11 @@ impl Waits {
     fn add(&mut self, now_ns: u64, arrived_ns: u64, begins_ns: u64) {
         self.until_next = PKTS_PER_LOOK;
         let wait_ns = begins_ns - arrived_ns;
-        if self.hindered.is_none() && wait_ns < LEAST_NS && begins_ns <= now_ns {
+        if wait_ns < LEAST_NS && begins_ns <= now_ns {
             self.unhindered += 1;
-            return;
-        }
-        let hindered = self.hindered.get_or_insert_default();
-        hindered.count_until(now_ns, &mut self.unhindered);
-        if begins_ns > now_ns {
-            hindered.waiting.push_back(Waiting { until_ns: begins_ns, wait_ns });
         } else {
-            hindered.count(wait_ns, &mut self.unhindered);
+            let hindered = self.hindered.get_or_insert_default();
+            hindered.add(now_ns, Waiting { until_ns: begins_ns, wait_ns }, &mut self.unhindered);
         }
     }
 
@@ -88,6 +83,16 @@ impl Waits {
 }
 
 impl Hindered {
+    #[inline(always)]
+    fn add(&mut self, now_ns: u64, packet: Waiting, unhindered: &mut u32) {
+        self.count_until(now_ns, unhindered);
+        if packet.until_ns > now_ns {
+            self.waiting.push_back(packet);
+        } else {
+            self.count(packet.wait_ns, unhindered);
+        }
+    }
+
     #[inline]
     fn count(&mut self, wait_ns: u64, unhindered: &mut u32) {
         if wait_ns < LEAST_NS {

@@ -11,6 +11,7 @@ const TIMER_LATE_NS: u64 = 2_000_000;
 
 impl<C: CongestionControl> Sender<'_, C> {
     /// An ACK reports arrivals while something is missing; `late`: one of them behind a segment that was sent later.
+    #[inline(always)]
     pub(super) fn note_rack_arrival(&mut self, now: u64, ack: &AckPacket, late: bool) {
         let (in_flight, rack) = (self.una..self.nxt, self.rack.get_or_insert_default());
         if !ack.duplicate {
@@ -34,11 +35,13 @@ impl<C: CongestionControl> Sender<'_, C> {
             rack.window_ns(u64::from(ack.min_rtt_us) * 1000, u64::from(ack.srtt_us) * 1000, certain);
         let from = self.scoreboard.lost_edge().max(self.una);
         let overdue = rack.overdue(now, window_ns, from, &self.sent_times);
-        let lost = self.mark_lost(overdue.edge)
-            + self.mark_lost_retransmissions(overdue.newest, overdue.sent_before_ns);
+        let mut lost = if overdue.edge > from { self.mark_lost(overdue.edge) } else { 0 };
         let missing = self.scoreboard.last_missing(overdue.edge, overdue.waiting_until);
-        let missing_ns = missing.map(|seq| self.sent_times.of(seq));
-        let last_ns = missing_ns.max(self.scoreboard.last_retransmission_ns(overdue.newest));
+        let mut last_ns = missing.map(|seq| self.sent_times.of(seq));
+        if self.scoreboard.has_retransmission_before(overdue.newest) {
+            lost += self.mark_lost_retransmissions(overdue.newest, overdue.sent_before_ns);
+            last_ns = last_ns.max(self.scoreboard.last_retransmission_ns(overdue.newest));
+        }
         self.reorder_at = last_ns.map_or(NEVER, |sent_ns| {
             let wait_ns = (sent_ns + overdue.patience_ns).saturating_sub(now) + TIMER_LATE_NS;
             self.ticks.after(now, wait_ns)

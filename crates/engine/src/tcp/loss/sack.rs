@@ -142,7 +142,12 @@ impl<C: CongestionControl> Sender<'_, C> {
             } else {
                 self.rto_at = NEVER;
             }
-        } else if is_rack && delivered > 0 && !ack.retransmission && !self.closed {
+        } else if is_rack
+            && self.scoreboard.retrans_out > 0
+            && delivered > 0
+            && !ack.retransmission
+            && !self.closed
+        {
             // As in Linux: the RTT is longer than the time since the first segment was sent again, whose ACK is not late then.
             let sent_again_ns = self.scoreboard.sent_again_ns(self.una);
             if sent_again_ns.is_some_and(|sent_ns| sent_ns > ack.sent_ns) {
