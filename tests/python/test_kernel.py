@@ -15,11 +15,14 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
+import polars as pl
 import pytest
 
 import cwnd
 from conftest import Command
+from cwnd._cli.kernel import _lines
 
 
 def able() -> str | None:
@@ -70,6 +73,22 @@ def transfer(ends: tuple[socket.socket, socket.socket], size: int = 200_000) -> 
         left = 50_000
         while left:
             left -= len(receiver.recv(left))
+
+
+def test_a_line_of_a_trace_has_the_mean_throughput_of_its_second(capsys: pytest.CaptureFixture[str]) -> None:
+    """A sample each 100 ms, shown four times a second: 10 Mbit/s in the first half of a second, then 30."""
+    trace = SimpleNamespace(connections=[{"local": "a:1", "remote": "b:2"}])
+    state = {"flow": 0, "cca": "reno", "cwnd_pkts": 10, "ssthresh_pkts": None, "in_flight_pkts": 9}
+    state |= {"rtt_ms": 20.0, "pacing_mbps": None, "state": "open"}
+    samples = [
+        state | {"time_s": step / 10, "throughput_mbps": 10.0 if step % 10 < 5 else 30.0}
+        for step in range(31)
+    ]
+    with _lines(trace) as show_new:  # type: ignore[arg-type]
+        for first in range(0, 31, 2):
+            show_new(pl.DataFrame(samples[first : first + 2]))
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 3 and all("  20 Mbit/s  " in line for line in lines[1:])
 
 
 @needs_kernel

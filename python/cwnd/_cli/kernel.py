@@ -274,20 +274,27 @@ def _live_table(trace: kernel.Trace) -> Iterator[Callable[[pl.DataFrame], None]]
 
 @contextlib.contextmanager
 def _lines(trace: kernel.Trace) -> Iterator[Callable[[pl.DataFrame], None]]:
-    """A line per connection and second in which it sent."""
+    """A line per connection and second in which it sent, with the mean throughput of the second."""
+    import polars as pl
+
     printed_s: dict[int, float] = {}
+    waiting: list[pl.DataFrame] = []
 
     def show_new(new: pl.DataFrame) -> None:
-        connections = trace.connections if new.height else []
-        for row in _latest(new):
+        if not new.height:
+            return
+        rows, connections, printed = pl.concat([*waiting, new]), trace.connections, []
+        for row in _latest(rows):
             if row["time_s"] < printed_s.get(row["flow"], -math.inf) + 1:
                 continue
             printed_s[row["flow"]] = row["time_s"]
+            printed.append(row["flow"])
             cwnd, ssthresh, in_flight, rtt_ms, mbps, _ = _numbers(row)
             click.echo(
                 f"{row['time_s']:.1f} s  {_ends(connections[row['flow']])}  {row['cca']}  cwnd {cwnd}  "
                 f"ssthresh {ssthresh}  in flight {in_flight}  RTT {rtt_ms} ms  {mbps} Mbit/s  {row['state']}"
             )
+        waiting[:] = [rows.filter(~pl.col("flow").is_in(printed))]
         sys.stdout.flush()
 
     yield show_new
