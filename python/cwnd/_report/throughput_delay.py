@@ -108,7 +108,7 @@ def throughput_delay(results: Source, scenarios: list[ScenarioJson]) -> Figure:
     axes.invert_xaxis()
     axes.set_xlabel("mean queueing delay (ms)" if len(bases) > 1 else "mean RTT (ms)")
     axes.set_ylabel("share of the link rate (%)" if len(rates) > 1 else "throughput of a flow (Mbit/s)")
-    _point_to_better(axes, [group.mean for group in groups])
+    _point_to_better(figure, axes, [group.mean for group in groups])
     means = {group.label: group.mean for group in groups}
     few = len(groups) == len(means) <= _NAMED_MAX
     if not (few and name_directly(axes, means, look)):
@@ -122,9 +122,9 @@ def throughput_delay(results: Source, scenarios: list[ScenarioJson]) -> Figure:
     return figure
 
 
-def _point_to_better(axes: Axes, means: list[tuple[float, float]]) -> None:
+def _point_to_better(figure: Figure, axes: Axes, means: list[tuple[float, float]]) -> None:
     """Says which corner is better, at the place on the left that is farthest from the marks."""
-    across = max(0.16, 0.9 / axes.figure.get_figwidth())
+    across = max(0.16, 0.9 / figure.get_figwidth())
     marks = axes.transAxes.inverted().transform(axes.transData.transform(means)) - (across - 0.06, 0.0)
     height = max((0.11, 0.5, 0.9), key=lambda height: min(0.25, np.hypot(*(marks - (0.0, height)).T).min()))
     axes.annotate(
