@@ -1,5 +1,5 @@
 //! Requests for memory that will be needed soon.
-#![expect(unsafe_code, reason = "an instruction of the processor")]
+#![cfg_attr(target_arch = "x86_64", expect(unsafe_code, reason = "an instruction of the processor"))]
 
 /// `pointer` leads to what will be needed soon. It comes to the second cache: more may be on its way there than to the first.
 #[inline(always)]
