@@ -1,10 +1,11 @@
-//! Results: the rows of a run ([`Run`]), the metrics of a run ([`Metrics`]) and statistics over runs ([`Estimate`]),
-//! each written once.
+//! Results: the rows of a run ([`Run`]), the metrics of a run ([`Metrics`]), statistics over runs ([`Estimate`]) and verdicts on
+//! what a scenario expects ([`expect`]), each written once.
 
 #![warn(missing_docs)]
 
 #[cfg(feature = "transfer")]
 mod error;
+pub mod expect;
 mod flow_samples;
 mod group_samples;
 mod metrics;
