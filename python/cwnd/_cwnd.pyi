@@ -26,6 +26,7 @@ __all__ = [
     "explain",
     "identify",
     "job_keys",
+    "judge",
     "kernel_doctor",
     "kernel_load",
     "kernel_status",
@@ -35,6 +36,8 @@ __all__ = [
     "record",
     "run",
     "run_jobs",
+    "sampled_events",
+    "sightings",
     "sweep",
     "t_quantile",
     "t_tail",
@@ -68,6 +71,19 @@ def attack_evaluate(
 def attack_measure(text: str, name: str, runs: Runs, index: int, custom: Sequence[str]) -> str: ...
 def attack_score(goal_name: str, of: str, beside: str) -> float: ...
 def expectations(text: str, source: str, scenario: Scenario) -> str: ...
+def judge(
+    expectation: str,
+    metric: Callable[[], float | str],
+    series: Callable[[], tuple[bytes, bytes, bytes | None] | str],
+    events: Callable[[int, str], list[tuple[float, float, int]] | str],
+) -> tuple[str, str, str]: ...
+def sampled_events() -> list[str]: ...
+def sightings(
+    time_s: Sequence[float],
+    cwnd_pkts: Sequence[float],
+    ssthresh_pkts: Sequence[float | None],
+    rtt_ms: Sequence[float | None],
+) -> list[tuple[str, float, float]]: ...
 def capture(scenario: Scenario, path: str, *, receiver: bool) -> None: ...
 def explain(
     path: str | None = None,

@@ -12,8 +12,11 @@ import pytest
 
 import cwnd
 from cwnd import _cwnd
+from cwnd._common.text import digits
+from cwnd._expect.judge import judge
 from cwnd._expect.record import CONG_AVOID, events_of, record_of
 from cwnd._expect.sampled import sightings
+from cwnd._expect.sources import Source
 
 RENO = """
 name = "reno"
@@ -119,6 +122,29 @@ def test_a_quantity_that_a_run_does_not_show_is_never_a_pass(results: cwnd.Resul
     assert verdict(elsewhere, event="loss", at_least=0) == "cannot be seen"
     assert verdict(elsewhere, series="ssthresh_pkts", at_least=2) == "pass"  # of the samples
     assert not cwnd.expect(elsewhere, [{"event": "loss", "at_least": 0}]).ok
+
+
+def test_events_of_a_link_are_never_a_pass(results: cwnd.Results) -> None:
+    of_a_link = {"event": "cut", "link": "bottleneck", "at_least": 0}
+    (decided,) = cwnd.expect(results, [of_a_link]).decided
+    assert decided.verdict == "cannot be seen"
+    assert decided.found == "events are of a flow, and this expectation is of a link"
+
+
+class _Metric(Source):
+    """A run of one number."""
+
+    def __init__(self, number: float) -> None:
+        self.number = number
+
+    def metric(self, expectation: object) -> float:
+        return self.number
+
+
+def test_numbers_of_verdicts_are_written_as_in_tables() -> None:
+    for number in (0.0, -0.5, 66.66666, 1e-5, 0.00099996, 0.0625, 999.96, 1000.5, 1001.5, -123456.78):
+        made = judge({"kind": "metric", "name": "goodput_mbps", "at_least": 0.0}, _Metric(number))
+        assert made.found == digits(number)
 
 
 def test_the_recorded_windows_are_those_of_the_run(results: cwnd.Results) -> None:

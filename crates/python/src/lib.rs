@@ -6,6 +6,7 @@ mod attack;
 mod capture;
 mod custom;
 mod evidence;
+mod expect;
 mod header;
 mod hooks;
 mod jobs;
@@ -55,6 +56,8 @@ mod _cwnd {
     use super::custom::{PyAck, PyWindow};
     #[pymodule_export]
     use super::evidence::{explain, identify};
+    #[pymodule_export]
+    use super::expect::{judge, sampled_events, sightings};
     #[pymodule_export]
     use super::header::{PyHeader, header_code, header_controls_window};
     #[pymodule_export]

@@ -1,5 +1,5 @@
-//! Results: the rows of a run ([`Run`]), the metrics of a run ([`Metrics`]) and statistics over runs ([`Estimate`]),
-//! each written once.
+//! Results: the rows of a run ([`Run`]), the metrics of a run ([`Metrics`]), statistics over runs ([`Estimate`]) and verdicts on
+//! what a scenario expects ([`expect`]), each written once.
 
 #![warn(missing_docs)]
 
@@ -10,6 +10,7 @@ struct Readme;
 
 #[cfg(feature = "transfer")]
 mod error;
+pub mod expect;
 mod flow_samples;
 mod group_samples;
 mod metrics;

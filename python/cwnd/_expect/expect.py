@@ -11,7 +11,6 @@ import tomli_w
 from cwnd import _cwnd
 from cwnd._common.errors import error, one_line
 from cwnd._common.rows import fold
-from cwnd._common.text import digits
 from cwnd._expect.judge import FAIL, PASS, UNSEEN, Verdict, judge
 from cwnd._expect.record import Record, record_of
 from cwnd._expect.sources import Source, UnseenError
@@ -130,8 +129,8 @@ def _decide(
             one for one in (FAIL, UNSEEN, PASS) if any(made.verdict == one for made in verdicts.values())
         )
         seeds = [seed for seed, made in verdicts.items() if made.verdict == worst]
-        found = verdicts[seeds[0]].found
-        decided.append(Decided(name, words(expectation), worst, found, seeds, expectation.get("why", "")))
+        first = verdicts[seeds[0]]
+        decided.append(Decided(name, first.expected, worst, first.found, seeds, expectation.get("why", "")))
     return decided
 
 
@@ -157,43 +156,4 @@ def _source(results: Results, entry: Entry, seed: int, inner: _cwnd.Scenario | N
     return Source({key: float(value) for key, value in row.items() if key != "seed"}, read, record)
 
 
-def words(expectation: ExpectationJson) -> str:
-    """An expectation as a clause."""
-    statistic = expectation.get("statistic", "")
-    subject = expectation["name"]
-    if expectation["kind"] == "event":
-        subject = f"{'time' if statistic == 'time_s' else 'number'} of '{subject}'"
-    elif statistic not in ("", "every"):
-        subject = f"{statistic} of {subject}"
-    if "flow" in expectation:
-        subject += f" of flow {expectation['flow']}"
-    if "link" in expectation:
-        subject += f" of link {one_line(expectation['link'])}"
-    return f"{subject}{_when(expectation)} {_wanted(expectation)}"
-
-
-def _when(expectation: ExpectationJson) -> str:
-    if "at_ns" in expectation:
-        return f" at {digits(expectation['at_ns'] / 1e9)} s"
-    if "after" in expectation:
-        number = f" {expectation['number']}" if "number" in expectation else ""
-        rounds = f" for {digits(expectation['rounds'])} rounds" if "rounds" in expectation else ""
-        return f" after {expectation['after']}{number}{rounds}"
-    begin = f" from {digits(expectation['from_ns'] / 1e9)} s" if "from_ns" in expectation else ""
-    return begin + (f" to {digits(expectation['to_ns'] / 1e9)} s" if "to_ns" in expectation else "")
-
-
-def _wanted(expectation: ExpectationJson) -> str:
-    if "never" in expectation:
-        return f"never {expectation['never']}"
-    low, high = expectation.get("at_least"), expectation.get("at_most")
-    if low is not None and low == high:
-        return f"is {digits(low)}"
-    bounds = [
-        *([f"at least {digits(low)}"] if low is not None else []),
-        *([f"at most {digits(high)}"] if high is not None else []),
-    ]
-    return " and ".join(bounds)
-
-
-__all__ = ["Decided", "Expected", "Verdict", "expect", "words"]
+__all__ = ["Decided", "Expected", "Verdict", "expect"]

@@ -21,6 +21,7 @@ mod tls;
 
 pub use checks::check;
 pub use cwnd_results::Run;
+pub use cwnd_results::expect::{Outcome, Verdict, verdicts};
 use cwnd_scenario::Cca;
 pub use cwnd_scenario::Scenario;
 use end::{Asked, Connection, Shared, params};
@@ -155,17 +156,24 @@ pub fn run_with(
 
 /// Answers `scenario` with `seed`, with a congestion controller of the caller's: its flows have it whose algorithm it stands for.
 ///
+/// [`verdicts`] decides what the scenario expects of the run.
+///
 /// ```
-/// use cwnd_quic_world::{Own, Scenario, quinn_proto::congestion::NewRenoConfig, run_own};
+/// use cwnd_quic_world::{Own, Scenario, quinn_proto::congestion::NewRenoConfig, run_own, verdicts};
 /// use std::sync::Arc;
 ///
 /// let mut gentle = NewRenoConfig::default();
 /// gentle.loss_reduction_factor(0.9);
 /// let own = Own::quinn("newreno", Arc::new(gentle));
-/// let text = "duration = '20 s'\n[dumbbell]\nrate = '10 Mbps'\ndelay = '40 ms'\nbuffer = '1 BDP'\nper = 0.01\n[[flows]]\ncca = 'quinn:newreno'";
+/// let text = "duration = '20 s'\n[dumbbell]\nrate = '10 Mbps'\ndelay = '40 ms'\nbuffer = '1 BDP'\nper = 0.01\n[[flows]]\ncca = 'quinn:newreno'
+/// [[expect]]\nmetric = 'goodput_mbps'\nat_least = 3
+/// [[expect]]\nseries = 'cwnd_pkts'\nafter = 'cut'\nat_least = 2";
 /// let scenario = Scenario::from_toml(text, "path.toml", &[])?;
 /// let run = run_own(&own, &scenario, 1)?;
-/// assert!(run.flows[0].goodput_mbps > 3.0, "{:?}", run.flows[0]);
+/// for verdict in verdicts(&scenario, &run) {
+///     assert!(verdict.ok(), "{verdict}");
+/// }
+/// assert!(run.flows[0].loss_ratio < 0.02, "{:?}", run.flows[0]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
