@@ -1,15 +1,5 @@
-//! TCP congestion control algorithms behind one safe trait.
-//!
-//! The algorithms are the C headers beside this crate; `registry.h` lists them. [`find`] and [`all`] give
-//! their descriptions, [`Algorithm::build`] an instance for one connection, which a [`Driver`] runs. Other types plug in
-//! by implementing [`CongestionControl`].
-
+#![doc = include_str!("../README.md")]
 #![warn(missing_docs)]
-
-/// The examples of the README are tests.
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-struct Readme;
 
 mod driver;
 mod ffi;

@@ -1,16 +1,5 @@
-//! A deterministic packet-level simulation of TCP flows over links.
-//!
-//! [`run`] answers one scenario with one seed; [`Simulation`] can be looked at on the way. Neither reads a clock, a file, a
-//! thread's identity or the environment.
-//!
-//! [`net`] is the model, event by event: read that first. `fast` gives the same results sooner, for the scenarios that it supports.
-
+#![doc = include_str!("../README.md")]
 #![warn(missing_docs)]
-
-/// The examples of the README are tests.
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-struct Readme;
 
 mod control;
 mod fast;

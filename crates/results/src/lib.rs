@@ -1,12 +1,5 @@
-//! Results: the rows of a run ([`Run`]), the metrics of a run ([`Metrics`]), statistics over runs ([`Estimate`]) and verdicts on
-//! what a scenario expects ([`expect`]), each written once.
-
+#![doc = include_str!("../README.md")]
 #![warn(missing_docs)]
-
-/// The examples of the README are tests.
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-struct Readme;
 
 #[cfg(feature = "transfer")]
 mod error;

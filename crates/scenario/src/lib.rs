@@ -1,14 +1,5 @@
-//! The question that a simulation answers: links, flows and the TCP stack of each flow.
-//!
-//! In a [`Scenario`] every unit, default and preset is resolved. [`Scenario::from_toml`] reads one from text,
-//! [`Sweep::from_toml`] many; [`Scenario::describe`] summarizes one for a reader.
-
+#![doc = include_str!("../README.md")]
 #![warn(missing_docs)]
-
-/// The examples of the README are tests.
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-struct Readme;
 
 pub mod catalogue;
 mod description;
