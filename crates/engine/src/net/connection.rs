@@ -18,7 +18,7 @@ pub struct Connection<'a> {
     pub acks: AckCounts,
     /// Data packets and ACKs between the ends.
     pub under_way_pkts: u64,
-    /// When the event comes that was scheduled last for its timers, or NEVER.
+    /// When its timers are looked at next, or NEVER. Events from before a timer moved may come later; they find nothing due.
     pub timer_at_ns: u64,
     /// When it began, and when the warmup ended if that is later.
     pub measured_from_ns: u64,

@@ -93,9 +93,12 @@ const VALUES: usize = 1 << DIGIT_BITS;
 const DIGITS: usize = u64::BITS.div_ceil(DIGIT_BITS) as usize;
 
 /// The events that are scheduled, in a radix heap: the present only moves on, and so a later event need not be compared with others
-/// before its instant is near. It lies in a place by the highest digit in which its time differs from the present, and by the value
-/// that this digit has in its time. The next event is in the place of the lowest digit, and there of the least value. When its
-/// instant becomes the present, the times of the others in its place differ from the present in lower digits.
+/// before its instant is near.
+///
+/// An event has a place: the highest digit in which its time differs from the present, and the value of this digit. All digits
+/// above are those of the present. So the next event is at the lowest digit that has events, in its least value. When its instant
+/// becomes the present, the others of its place differ from the present in lower digits only, and move there: no event moves more
+/// often than a time has digits. Events of the present are in a binary heap, by their order.
 #[derive(Default)]
 pub struct Events {
     now_ticks: u64,

@@ -1,8 +1,8 @@
 //! The plain network: the model of this project, event by event. The rest of the crate gives the same results sooner.
 //!
 //! **Time** is whole nanoseconds from the beginning of the run. Where a link is so fast that these are too coarse, links count in
-//! ticks, 4096 to a nanosecond, so that the times to send packets add up. A packet that leaves between two nanoseconds has left at
-//! the later one.
+//! ticks, 4096 to a nanosecond, so that the times to send packets add up. A packet whose last bit is sent between two nanoseconds
+//! is at the far end as if it had been sent at the later one.
 //!
 //! **A connection** has two ends (`endpoints.rs`): a TCP sender and its receiver (`tcp.rs`), a source of datagrams and their sink
 //! (`datagrams.rs`), or ends that a caller brings (`parts.rs`), as those of a QUIC stack. An end acts when a packet reaches it or one
@@ -11,7 +11,7 @@
 //!
 //! **A route** is a row of links, whose numbers rise. Data crosses those of the flow's path, one after the other, and is at the
 //! receiver. An ACK is a packet, too. It crosses the links of the way back, if the flow has any, and then takes a constant delay
-//! to the sender.
+//! to the sender. Without a way back it meets no queue and is never lost.
 //!
 //! **A link** (`link/`) is a policer, a queue, a sender of bits and a wire, of which only the queue and the sender need be there.
 //! A packet that arrives and passes the policer goes to the queue's discipline, which holds or drops it. When the link is free it
@@ -21,18 +21,27 @@
 //!
 //! **One instant** has an order (`events.rs`): transfers begin, timers run out, ACKs are at senders, data is at receivers; then the
 //! links by their numbers; then the warmup ends, and samples are taken. At a link arrivals come before departures: a packet that
-//! arrives just as another leaves finds it still there. Only the opportunity of a trace comes before an arrival of its instant.
+//! arrives just as another leaves, at the same tick, finds it still there. Only the opportunity of a trace comes before an arrival of
+//! its instant. What an end makes at an instant comes next, also where this order puts it before something that has been.
 //!
 //! **What counts when**: a packet is held from its arrival until its last bit is sent or it is dropped, or on a link with a trace
 //! until the first opportunity that it takes. A loss on the wire and a wait count when the packet begins to be sent, and so does
 //! a mark, unless the wire then loses the packet. A drop counts when the policer or the discipline drops the packet, a delivery at
-//! the far end of the wire. A packet that waits when the run ends has none of these yet.
+//! the far end of the wire. A packet that waits when the run ends has none of these yet. Of every sixteenth packet the wait is looked
+//! at, and less than 128 ns is none.
+//!
+//! **A mark** is decided by the policer or the discipline when the packet arrives, or by the discipline or the wire when it begins to
+//! be sent. It travels in the packet to the receiver, whose ACKs tell the sender. ACKs themselves are never marked.
 //!
 //! **Measuring** begins when the warmup ends: counts are those at the end of the run less those at that time. Without a warmup
 //! everything counts.
 //!
 //! **Chance** comes from the seed, a stream of numbers for each use (`random.rs`): the same scenario and seed always give the same
 //! results.
+//!
+//! Read in this order: `events.rs`, then `network.rs`, which does what each event says; `endpoints.rs` and `tcp.rs`, the ends;
+//! `link/managed.rs` with `queue/discipline.rs`, `queue/fifo.rs` and `wire.rs`, a link; `measure/`. The other disciplines, traces
+//! (`rate.rs`) and turns can wait.
 //!
 //! A clock that adds up seconds, in which times are rounded as another simulator rounds them, is not part of the model: [`run`]
 //! panics on a scenario with one.

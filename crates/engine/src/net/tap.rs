@@ -62,7 +62,10 @@ impl<'a> Endpoints<'a> for Tapped<'a> {
     }
 
     fn on_datagram(&mut self, now_ns: u64, datagram: Datagram, out: &mut Vec<Load>) {
-        let before = out.len();
+        let load = Load::Datagram(Box::new(datagram));
+        self.tap.see(load.to(), now_ns, &load);
+        let Load::Datagram(datagram) = load else { unreachable!("it was put there") };
+        let (datagram, before) = (*datagram, out.len());
         self.ends.on_datagram(now_ns, datagram, out);
         self.see_sent(now_ns, &out[before..]);
     }

@@ -4,7 +4,7 @@
 use crate::common::read;
 use cwnd_algorithms::{Ack, CongestionControl, Window};
 use cwnd_engine::net::{
-    self, Counts, Discipline, Endpoints, Load, NEVER, Next, Packet, Parts, Received, Side, counted,
+    self, Counts, Discipline, Endpoints, Load, NEVER, Next, Packet, Parts, Received, Side, Tap, counted,
 };
 use cwnd_engine::{BorrowedSimulation, Codepoint, Control};
 use cwnd_results::{FlowResult, Run};
@@ -203,6 +203,17 @@ impl Endpoints<'_> for Credits {
     }
 }
 
+/// Datagrams to the receiver: those that a tap sees at the sender and at the receiver.
+struct Seen<'a>(&'a Mutex<[u64; 2]>);
+
+impl Tap for Seen<'_> {
+    fn see(&mut self, at: Side, _: u64, load: &Load) {
+        if load.to() == Side::Receiver {
+            self.0.lock().unwrap()[usize::from(at == Side::Receiver)] += 1;
+        }
+    }
+}
+
 #[test]
 fn a_receiver_that_grants_credits_fills_a_link_without_a_queue() {
     let scenario = read(&format!(
@@ -221,7 +232,12 @@ fn a_receiver_that_grants_credits_fills_a_link_without_a_queue() {
             last_arrival_ns: 0,
         }))
     };
-    let run = answer(&scenario, Parts { transports: &transports, ..Parts::default() }, &Control::default());
+    let (seen, control) = (Mutex::default(), Control::default());
+    let taps = |id: u32, _| (id == 0).then(|| Box::new(Seen(&seen)) as Box<dyn Tap>);
+    let parts = Parts { transports: &transports, taps: &taps, ..Parts::default() };
+    let run = answer(&scenario, parts, &control);
+    let passed = [run.flows[0].sent_pkts, run.flows[0].delivered_pkts];
+    assert_eq!(*seen.lock().unwrap(), passed, "a tap sees each where it is sent and where it arrives");
     let link = &run.links[0];
     assert_eq!((link.dropped_pkts, run.flows[0].lost_pkts), (0, 0));
     assert!(link.max_queue_pkts <= 2, "{link:?}");

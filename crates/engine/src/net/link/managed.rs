@@ -231,7 +231,8 @@ impl<T: Tick> ManagedLink<T> {
             self.busy_since_ns = now_ns;
         }
         let takes_opportunities = self.rate.takes_opportunities();
-        let bytes = seen.bytes - if takes_opportunities { self.frame_bytes.min(seen.bytes - 1) } else { 0 };
+        let bytes = seen.bytes
+            - if takes_opportunities { self.frame_bytes.min(seen.bytes.saturating_sub(1)) } else { 0 };
         self.begun_bytes += u64::from(bytes);
         self.free_at = self.rate.send::<T>(now, bytes.into(), seen.load.tx_ticks);
         self.held_ticks += i128::from(if takes_opportunities { now } else { self.free_at });
@@ -254,7 +255,7 @@ impl<T: Tick> ManagedLink<T> {
         self.waiting_ticks = self.waiting_ticks.saturating_sub(seen.load.tx_ticks);
     }
 
-    /// A packet is on the wire when the link is free.
+    /// Draws what the wire does with a packet that begins to be sent; it is on the wire once its last bit is sent.
     #[inline(always)]
     fn put_on_wire(&mut self, seen: &Packet) -> Departure {
         let passage = self.wire.pass(T::ns_after(self.free_at));

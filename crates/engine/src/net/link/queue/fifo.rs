@@ -1,5 +1,4 @@
-//! The droptail FIFO queue packet by packet, for links whose rate varies. It drops at its limit, and marks by
-//! length or by time.
+//! The droptail FIFO queue packet by packet. It drops at its limit, and marks by length or by time.
 
 use crate::net::link::queue::discipline::{Discipline, Next, Packet};
 use crate::random::uniform;
