@@ -3,10 +3,10 @@
 use crate::memory::ring::Ring;
 use crate::tcp::packet::Segment;
 use crate::time::{NEVER, Span};
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
-/// Days of a calendar.
-const DAYS_MAX: u64 = 1024;
+/// A month has two to the power of this many days.
+const MONTH_BITS: u32 = 9;
 
 /// A packet that arrives at hop `hop`.
 #[derive(Clone, Copy)]
@@ -40,11 +40,12 @@ pub struct Inbox<E> {
 struct Calendar<E> {
     /// A day has two to the power of this many nanoseconds.
     day_bits: u32,
-    /// From the inbox's horizon on.
+    /// From the inbox's horizon on, up to the end of the month after that of the horizon.
     days: VecDeque<Day<E>>,
-    /// Packets that arrive after these days.
-    far: Day<E>,
-    pkts: usize,
+    /// Packets that arrive after these days, by month: each comes to its day once, however far ahead it is.
+    months: BTreeMap<u64, Day<E>>,
+    near_pkts: usize,
+    far_pkts: usize,
 }
 
 struct Day<E> {
@@ -54,50 +55,61 @@ struct Day<E> {
 }
 
 impl<E> Day<E> {
-    fn new(packets: Vec<InTransit<E>>) -> Day<E> {
-        let earliest = packets.iter().map(|packet| packet.at).min().unwrap_or(NEVER);
-        Day { packets, earliest }
+    const fn new(packets: Vec<InTransit<E>>) -> Day<E> {
+        Day { packets, earliest: NEVER }
+    }
+
+    #[inline]
+    fn push(&mut self, packet: InTransit<E>) {
+        self.earliest = self.earliest.min(packet.at);
+        self.packets.push(packet);
     }
 }
 
 impl<E: Copy> Calendar<E> {
     fn new(span_ns: u64) -> Calendar<E> {
         let day_bits = span_ns.max(1).ilog2();
-        Calendar { day_bits, days: VecDeque::new(), far: Day::new(Vec::new()), pkts: 0 }
+        Calendar { day_bits, days: VecDeque::new(), months: BTreeMap::new(), near_pkts: 0, far_pkts: 0 }
+    }
+
+    fn month(&self, at: u64) -> u64 {
+        at >> self.day_bits >> MONTH_BITS
     }
 
     /// `packet` arrives at `horizon` or later.
     #[inline]
     fn push(&mut self, horizon: u64, packet: InTransit<E>) {
-        let day = (packet.at - horizon) >> self.day_bits;
-        let day = if day < DAYS_MAX {
-            while self.days.len() as u64 <= day {
-                self.days.push_back(Day::new(Vec::new()));
-            }
-            &mut self.days[day as usize]
-        } else {
-            &mut self.far
-        };
-        day.earliest = day.earliest.min(packet.at);
-        day.packets.push(packet);
-        self.pkts += 1;
+        if self.month(packet.at) > self.month(horizon) + 1 {
+            self.months.entry(self.month(packet.at)).or_insert(Day::new(Vec::new())).push(packet);
+            self.far_pkts += 1;
+            return;
+        }
+        let day = ((packet.at - horizon) >> self.day_bits) as usize;
+        while self.days.len() <= day {
+            self.days.push_back(Day::new(Vec::new()));
+        }
+        self.days[day].push(packet);
+        self.near_pkts += 1;
+    }
+
+    /// All packets, those of each hop in their order.
+    fn packets(&self) -> impl Iterator<Item = &InTransit<E>> {
+        self.days.iter().chain(self.months.values()).flat_map(|day| &day.packets)
     }
 
     /// When the first packet arrives, or NEVER.
     fn earliest(&self) -> u64 {
-        let days = self.days.iter().chain([&self.far]);
-        days.map(|day| day.earliest).find(|&earliest| earliest != NEVER).unwrap_or(NEVER)
+        let mut days = self.days.iter().chain(self.months.values()).map(|day| day.earliest);
+        days.find(|&earliest| earliest != NEVER).unwrap_or(NEVER)
     }
 
-    /// The calendar begins at `horizon`: what is not far from there has its day.
+    /// The calendar begins at `horizon`: packets of its month and the next have their days.
     fn set_horizon(&mut self, horizon: u64) {
-        let range = DAYS_MAX << self.day_bits;
-        if self.far.earliest - horizon < range {
-            let near = self.far.packets.extract_if(.., |packet| packet.at - horizon < range);
-            let near: Vec<_> = near.collect();
-            self.pkts -= near.len();
-            self.far = Day::new(std::mem::take(&mut self.far.packets));
-            near.into_iter().for_each(|packet| self.push(horizon, packet));
+        let near = self.month(horizon) + 1;
+        while let Some(first) = self.months.first_entry().filter(|first| *first.key() <= near) {
+            let packets = first.remove().packets;
+            self.far_pkts -= packets.len();
+            packets.into_iter().for_each(|packet| self.push(horizon, packet));
         }
     }
 
@@ -167,13 +179,13 @@ impl<E: Copy> Inbox<E> {
     }
 
     pub fn len(&self) -> usize {
-        self.line.len() + self.soon.len() + self.later.as_ref().map_or(0, |later| later.pkts)
+        self.line.len()
+            + self.soon.len()
+            + self.later.as_ref().map_or(0, |later| later.near_pkts + later.far_pkts)
     }
 
     pub fn packets(&self) -> impl Iterator<Item = &InTransit<E>> {
-        let days = self.later.iter().flat_map(|later| later.days.iter().chain([&later.far]));
-        let later = days.flat_map(|day| &day.packets);
-        self.line.iter().chain(&self.soon).chain(later)
+        self.line.iter().chain(&self.soon).chain(self.later.iter().flat_map(|later| later.packets()))
     }
 
     pub fn is_line(&self) -> bool {
@@ -232,8 +244,7 @@ impl<E: Copy> Inbox<E> {
         let mut packets = std::mem::take(&mut self.soon);
         let mut calendar = self.later.take().unwrap_or_else(|| Box::new(Calendar::new(span_ns)));
         if calendar.is_unfit(span_ns) {
-            let days = calendar.days.iter().chain([&calendar.far]);
-            packets.extend(days.flat_map(|day| &day.packets));
+            packets.extend(calendar.packets());
             *calendar = Calendar::new(span_ns);
         }
         packets.drain(..).for_each(|packet| calendar.push(horizon, packet));
@@ -244,14 +255,14 @@ impl<E: Copy> Inbox<E> {
     fn look_ahead(&mut self, until: u64) {
         let later = self.later.as_mut().expect("there is a horizon");
         while self.horizon < until {
-            if later.pkts == later.far.packets.len() {
-                self.horizon = until.min(later.far.earliest);
+            if later.near_pkts == 0 {
+                self.horizon = until.min(later.earliest());
                 later.set_horizon(self.horizon);
                 continue;
             }
             let Day { mut packets, .. } = later.days.pop_front().expect("there are packets");
             self.horizon += 1 << later.day_bits;
-            later.pkts -= packets.len();
+            later.near_pkts -= packets.len();
             if self.soon.is_empty() {
                 std::mem::swap(&mut self.soon, &mut packets);
             }
