@@ -103,7 +103,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("docs/img"), help="directory for the figure")
     out = parser.parse_args().out
     shares = {version: [beside_cubic(version, buffer) for buffer in BUFFERS_BDP] for version in VERSIONS}
-    figures.write(draw(shares), out / "bbr3-share.svg")
+    figures.write_figure(draw(shares), out / "bbr3-share.svg")
     print_table(
         ["cubic / neighbour, Mbit/s; sent again", *(f"{buffer:g} BDP" for buffer in BUFFERS_BDP)],
         [

@@ -43,7 +43,7 @@ def main() -> None:
     for name, heading in HEADINGS.items():
         text = (SCENARIOS / f"gallery-{name}.toml").read_text()
         results = cwnd.run([scenario(text, one) for one in cwnd.algorithms()])
-        figures.write(draw(results, heading), out / f"gallery-{name}.svg")
+        figures.write_figure(draw(results, heading), out / f"gallery-{name}.svg")
 
 
 def scenario(text: str, algorithm: Algorithm) -> cwnd.Scenario:

@@ -60,7 +60,7 @@ def main() -> None:
     facts = "one flow, 50 Mbit/s, RTT 40 ms, buffer 167 packets"
     for kind, of in (("cwnd", "Congestion window"), ("rtt", "Smoothed round-trip time")):
         figure = together.plot(kind, title=f"{of}: {facts}")
-        figures.write(figure, IMAGES / f"kernel-{kind}.svg")
+        figures.write_figure(figure, IMAGES / f"kernel-{kind}.svg")
     print(
         together.flows.select(
             "scenario", "goodput_mbps", "retransmitted_pkts", "mean_rtt_ms", "mean_cwnd_pkts"

@@ -52,7 +52,7 @@ def main() -> None:
     out = parser.parse_args().out
     for draw in (per, paths, epochs, lambdas, region):
         with mpl.rc_context(STYLE):
-            paper_figures.write(draw(), out / f"models-{draw.__name__}.svg")
+            paper_figures.write_figure(draw(), out / f"models-{draw.__name__}.svg")
 
 
 @cache

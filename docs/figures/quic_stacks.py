@@ -175,7 +175,7 @@ def of_the_stacks(folder: Path) -> Iterator[str]:
             axes.plot(samples["time_s"], samples["cwnd_pkts"], linewidth=1, label=name)
         axes.set(xlabel="time (s)", ylabel="cwnd (packets)", title=f"{title}: {WAYS[0].name}, 1 BDP")
         axes.legend(fontsize=8)
-        figures.write(figure, folder / f"quic-{title.lower()}.svg")
+        figures.write_figure(figure, folder / f"quic-{title.lower()}.svg")
 
 
 def epochs(samples: pl.DataFrame) -> Iterator[tuple[float, pl.DataFrame]]:

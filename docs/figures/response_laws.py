@@ -72,7 +72,7 @@ def main() -> None:
             for p, window in measured[name].items()
         ]
         print(f"| {name}: {law.formula} | " + " | ".join(cells) + " |")
-    figures.write(draw(measured), out / "response-laws.svg")
+    figures.write_figure(draw(measured), out / "response-laws.svg")
 
 
 def digits(window: float) -> int:

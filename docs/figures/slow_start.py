@@ -143,7 +143,7 @@ def main() -> None:
     out = parser.parse_args().out
     links = draw_links()
     ended = {kind: endings(links, kind) for kind in KINDS}
-    figures.write(draw(links, ended), out / "slow-start.svg")
+    figures.write_figure(draw(links, ended), out / "slow-start.svg")
     print_table(links, ended)
 
 

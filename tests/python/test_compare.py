@@ -66,7 +66,7 @@ def test_results_are_compared_and_written_by_the_command(tmp_path: Path, cwnd_he
     written = {"comparison.json", "comparison.md"}
     assert {file.name for file in (tmp_path / "compared").iterdir()} == written
     cwnd.compare(result(), result(rate="5 Mbps")).save(tmp_path / "drawn")
-    written |= {f"{kind}.{ending}" for kind in ("cwnd", "queue") for ending in ("png", "svg")}
+    written |= {f"{kind}.{ending}" for kind in ("cwnd", "queue") for ending in ("png", "svg", "pdf")}
     assert {file.name for file in (tmp_path / "drawn").iterdir()} == written
     assert "| cubic | throughput_mbps |" in (tmp_path / "compared" / "comparison.md").read_text()
 

@@ -123,7 +123,8 @@ def check_marks(axes: Axes, box: BboxBase) -> None:
 def check_edge(figure: Figure) -> None:
     """No ink on the outermost pixels of the file."""
     file = io.BytesIO()
-    figures._save(figure, file, "png")  # what `write` writes
+    with figures._laid_out(figure):
+        figures._save(figure, file, "png")  # what `write_figure` writes
     file.seek(0)
     pixels = matplotlib.image.imread(file)[..., :3]
     assert min(edge.min() for edge in (pixels[0], pixels[-1], pixels[:, 0], pixels[:, -1])) > 0.99

@@ -50,7 +50,7 @@ def test_every_figure_of_a_sweep_is_drawn_and_has_the_same_bytes_again(
     for name in ("one", "two"):
         figure = grid.plot(kind)
         for ending in endings:
-            figures.write(figure, tmp_path / f"{name}.{ending}")
+            figures.write_figure(figure, tmp_path / f"{name}.{ending}")
     for ending in endings:
         assert (tmp_path / f"one.{ending}").read_bytes() == (tmp_path / f"two.{ending}").read_bytes()
 

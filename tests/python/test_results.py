@@ -70,7 +70,7 @@ def test_several_scenarios_are_saved_and_loaded(sweep: cwnd.Results, tmp_path: P
     sweep.save(tmp_path / "out")
     assert cwnd.Results.load(tmp_path / "out").to_json() == sweep.to_json()
     kinds = ("throughput-buffer", "heatmap", "cdf", "throughput-delay")
-    figures = [f"{kind}.{ending}" for kind in kinds for ending in ("png", "svg")]
+    figures = [f"{kind}.{ending}" for kind in kinds for ending in ("png", "svg", "pdf")]
     assert names(tmp_path / "out") == sorted([*TABLES, *figures])
 
 
@@ -83,8 +83,8 @@ def test_a_saved_result_tells_where_it_comes_from(results: cwnd.Results, saved: 
     assert manifest["python"] and manifest["platform"]
 
 
-def test_figures_are_saved_as_png_and_svg(results: cwnd.Results, saved: Path) -> None:
-    figures = [f"{kind}.{ending}" for kind in results.plots() for ending in ("png", "svg")]
+def test_figures_are_saved_as_png_svg_and_pdf(results: cwnd.Results, saved: Path) -> None:
+    figures = [f"{kind}.{ending}" for kind in results.plots() for ending in ("png", "svg", "pdf")]
     assert results.plots() == [
         *("cwnd", "rtt", "throughput", "queue", "queue-delay"),
         *("throughput-delay", "rtt-cdf", "queue-delay-cdf"),
@@ -132,7 +132,7 @@ def test_nothing_stays_behind_when_saving_fails(
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(figures_module, "write", full)
+    monkeypatch.setattr(figures_module, "write_file", full)
     with pytest.raises(cwnd.Error, match="no space left on device"):
         results.save(tmp_path / "out")
     assert names(tmp_path) == []

@@ -180,7 +180,7 @@ class Comparison:
 
     def save(self, directory: str | os.PathLike[str]) -> None:
         """Writes comparison.json, comparison.md and, where the results have time series, cwnd and queue as
-        PNG and SVG."""
+        PNG, SVG and PDF."""
         folder = Path(directory)
         from cwnd._report import compared, figures
 
@@ -189,8 +189,7 @@ class Comparison:
             write_file(building / "comparison.md", self.to_markdown().encode())
             for kind in {"cwnd", "queue"}.intersection(compared.applicable(self._results, self._pairs)):
                 figure = self.plot(kind)
-                for ending in figures.QUICK_ENDINGS:
-                    figures.write(figure, building / f"{kind}.{ending}")
+                figures.write_figures(figure, building, kind)
 
 
 def compare(*results: Results, names: Sequence[str] | None = None) -> Comparison:

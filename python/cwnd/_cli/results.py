@@ -65,7 +65,7 @@ def results_command(
     if csv is not None:
         _export(results, table, csv)
         return
-    from cwnd._report.figures import ENDINGS, write_figure
+    from cwnd._report.figures import write_figures
 
     kinds = results.plots()
     for kind in figures:
@@ -83,8 +83,7 @@ def results_command(
         }
     print_swept(results)
     for kind, figure in drawn.items():
-        for ending in ENDINGS:
-            write_figure(figure, Path(directory) / f"{kind}.{ending}", figure_width)
+        write_figures(figure, Path(directory), kind, figure_width)
     if kinds:
         click.echo(f"Figures in {one_line(directory)}: {', '.join(kinds)} (PNG, SVG, PDF)")
 

@@ -6,7 +6,7 @@ import io
 import math
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
@@ -40,8 +40,6 @@ if TYPE_CHECKING:
 
 #: The files of a figure.
 ENDINGS = ("png", "svg", "pdf")
-#: Those without PDF, for which a part of the font is made anew for each figure: half a second.
-QUICK_ENDINGS = ENDINGS[:2]
 
 
 def draw(
@@ -121,50 +119,78 @@ def applicable(results: Source) -> list[str]:
     return kinds
 
 
-def write(figure: Figure, path: Path, dpi: int = 200) -> None:
-    """Writes the figure without a date in it; PNG if the name has no ending."""
-    name = path.name if path.suffix else f"{path.name.rstrip('.')}.png"
-    image = io.BytesIO()
-    _save(figure, image, name.rpartition(".")[2].lower(), dpi)
-    write_file(path.with_name(name), image.getbuffer())
-
-
 def write_figure(figure: Figure, path: Path, width: str | float | None = None) -> None:
-    """`write` in the form of this width, with an `Error` of one line where it fails."""
-    form = read_form(width)
-    try:
-        with form_of_figures(form):
-            write(figure, path, form.dpi if form else 200)
-    except OSError as failed:
-        raise os_error(one_line(str(path)), failed) from None
-    except ValueError as failed:  # an ending that matplotlib does not know
-        raise error(one_line(str(path)), one_line(str(failed))) from None
+    """Writes the figure, in the form of this width, without a date in it; PNG if the name has no ending.
+
+    Raises an `Error` of one line where it fails.
+    """
+    name = path.name if path.suffix else f"{path.name.rstrip('.')}.png"
+    _write(figure, [path.with_name(name)], width)
+
+
+def write_figures(figure: Figure, folder: Path, name: str, width: str | float | None = None) -> None:
+    """`write_figure` as each of `ENDINGS`."""
+    _write(figure, [folder / f"{name}.{ending}" for ending in ENDINGS], width)
 
 
 def write_svg(figure: Figure, file: IO[bytes]) -> None:
     """The figure as SVG, without a date in it."""
-    _save(figure, file, "svg")
+    with _laid_out(figure):
+        _save(figure, file, "svg")
+
+
+def _write(figure: Figure, paths: Sequence[Path], width: str | float | None) -> None:
+    form = read_form(width)
+    with form_of_figures(form), _laid_out(figure):
+        for path in paths:
+            try:
+                image = io.BytesIO()
+                _save(figure, image, path.suffix[1:].lower(), form.dpi if form else 200)
+                write_file(path, image.getbuffer())
+            except OSError as failed:
+                raise os_error(one_line(str(path)), failed) from None
+            except ValueError as failed:  # an ending that matplotlib does not know
+                raise error(one_line(str(path)), one_line(str(failed))) from None
 
 
 def _save(figure: Figure, to: IO[bytes], form: str, dpi: int = 200) -> None:
     undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
+    with _lean_fonts() if form == "pdf" else nullcontext():
+        figure.savefig(to, dpi=dpi, metadata=undated.get(form), format=form)
+
+
+@contextmanager
+def _laid_out(figure: Figure) -> Iterator[None]:
+    """The figure has its layout, and no engine, with which matplotlib draws everything once for nothing.
+
+    Places of axes are rounded, whose last digits the solver leaves open.
+    """
+    engine = figure.get_layout_engine()
     with style(), mpl.rc_context({"figure.constrained_layout.use": False}):
-        _fix_places(figure)
-        engine = figure.get_layout_engine()
-        figure.set_layout_engine(None)  # with any, matplotlib draws everything once for nothing
+        if engine is not None:
+            engine.execute(figure)
+        figure.set_layout_engine("none")
+        for axes in figure.axes:
+            axes.set_position(Bbox.from_bounds(*(round(part, 6) for part in axes.get_position().bounds)))
+        placed = figure.get_layout_engine()
+        figure.set_layout_engine(None)
         try:
-            figure.savefig(to, dpi=dpi, metadata=undated.get(form), format=form)
+            yield
         finally:
-            figure.set_layout_engine(engine)
+            figure.set_layout_engine(placed)
 
 
-def _fix_places(figure: Figure) -> None:
-    """Lays the figure out, and rounds where axes are, whose last digits the solver leaves open."""
-    if (engine := figure.get_layout_engine()) is not None:
-        engine.execute(figure)
-    figure.set_layout_engine("none")
-    for axes in figure.axes:
-        axes.set_position(Bbox.from_bounds(*(round(part, 6) for part in axes.get_position().bounds)))
+@contextmanager
+def _lean_fonts() -> Iterator[None]:
+    """Fonts in a PDF lack tables of layout, which take half of its time: each glyph has its place."""
+    from fontTools import subset  # type: ignore[import-untyped]
+
+    options = subset.Options
+    subset.Options = partial(options, drop_tables=[*options().drop_tables, "GDEF", "GPOS", "GSUB"])
+    try:
+        yield
+    finally:
+        subset.Options = options
 
 
 @contextmanager

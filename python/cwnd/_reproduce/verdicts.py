@@ -125,7 +125,7 @@ class Reproduction:
 
     def write(self, folder: Path) -> None:
         """Writes verdicts.json, numbers.csv if there are any, verdicts.md and the figures."""
-        from cwnd._report.figures import ENDINGS, write
+        from cwnd._report.figures import write_figures
         from cwnd._reproduce import figures as paper_figures
 
         shown = one_line(str(folder))
@@ -141,12 +141,10 @@ class Reproduction:
                     drawing = paper_figures.draw(self.measured, self.numbers, figure)
                 except MissingError:
                     continue
-                for ending in ENDINGS:
-                    write(drawing, figures / f"{figure.name}.{ending}")
+                write_figures(drawing, figures, figure.name)
             for trace in self.measured.selection.traces:
                 drawing = paper_figures.draw_trace(self.measured, trace)
-                for ending in ENDINGS:
-                    write(drawing, figures / f"{trace.name}.{ending}")
+                write_figures(drawing, figures, trace.name)
         except OSError as failed:
             raise os_error(shown, failed) from None
 

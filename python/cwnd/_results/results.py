@@ -365,7 +365,7 @@ class Results:
         figure_width: str | float | None = None,
     ) -> None:
         """Writes manifest.json, the tables (flows, links, samples, transfers if there are some, summary:
-        Parquet) and the figures (PNG and SVG; with a `figure_width` PDF, too).
+        Parquet) and the figures (PNG, SVG and PDF).
 
         The directory appears complete or not at all. An earlier result there is replaced; a directory that
         holds anything else is refused with an `Error`. `command` is the command line for the manifest,
@@ -392,8 +392,7 @@ class Results:
             write_manifest(building, head, self.entries)
             for kind in self.plots():
                 figure = self.plot(kind, figure_width=figure_width)
-                for ending in figures.ENDINGS if figure_width else figures.QUICK_ENDINGS:
-                    figures.write_figure(figure, building / f"{kind}.{ending}", figure_width)
+                figures.write_figures(figure, building, kind, figure_width)
 
     def plot(
         self,
