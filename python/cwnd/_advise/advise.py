@@ -6,16 +6,16 @@ import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path as File
-from typing import NamedTuple
 
 from cwnd._advise.answer import Advice
 from cwnd._advise.candidates import candidates, check_algorithm, preference, this_machine
 from cwnd._advise.choose import GOALS, Choice, choose, finalists, judge, unsettled
 from cwnd._advise.commands import commands
+from cwnd._advise.cost import QUICK, WHOLE, Costs, Look
 from cwnd._advise.files import check_folder, files_of, write_files
 from cwnd._advise.from_trace import Estimated, estimate_path
 from cwnd._advise.limits import SHAPED, Today, limit_today
-from cwnd._advise.measure import Beside, Question, Round, duration_of, measure, part_of
+from cwnd._advise.measure import Beside, Question, Round, measure
 from cwnd._advise.path import Facts, facts_of, path_of_file, path_of_flags
 from cwnd._common.checks import whole
 from cwnd._common.errors import about, error, one_line
@@ -25,38 +25,14 @@ from cwnd._common.text import rate as rate_text
 from cwnd._cwnd import Error
 from cwnd._results.results import Results
 
-#: Time of a packet on one core, measured on fat paths of few flows.
-_SECONDS_PER_PKT = 1.5e-7
-
-
-class Effort(NamedTuple):
-    """Cost of an advice: the share of its packets and time, runs and finalists of the second look."""
-
-    share: float
-    runs: tuple[int, int]
-    finalists: tuple[int, int]
-    #: Candidates that are not settled get as many runs again.
-    again: bool
-
-
-#: Packets that the first and the second look may cost in all, as far as the number of runs goes.
-_FIRST_PKTS, _SECOND_PKTS = 25e6, 80e6
-_FIRST_RUNS, _SECOND_RUNS = (1, 4), (8, 16)
-#: A run of the first look is shorter by this.
-_FIRST_SHARE = 0.6
-#: Candidates that get a second look beside the present algorithm, the incumbent and the fastest: as many as
-#: the packets allow.
-_FINALISTS = (4, 8)
 #: With a third look, where more runs may decide, one at another queue, and one with several connections.
 _LOOKS = 5
-#: Most connections at once, and runs of them, that are tried.
-_CONNECTIONS, _CONNECTION_RUNS = 128, 4
+#: Runs at another queue, and with several connections.
+_FEW_RUNS = 4
+#: Most connections at once that are tried.
+_CONNECTIONS = 128
 #: A droptail queue that adds this much to the RTT is worth another look, with fq-codel in its place.
 _BLOAT_RTTS, _BLOAT_MS = 0.5, 5.0
-
-
-_WHOLE = Effort(1.0, _SECOND_RUNS, _FINALISTS, True)
-_QUICK = Effort(0.25, (4, 8), (3, 4), False)
 
 
 @shows_progress(float)
@@ -149,14 +125,15 @@ def advise(
     number = whole("flows", (4 if now is None else 1) if flows is None else flows, 1, 1000)
     others = _beside(beside, number)
     facts = facts_of(here)
-    part = part_of(facts)
-    question = Question(here, number, others, goal, present, whole("seed", seed, 0, 1 << 62), part)
+    flows_beside, incumbent = (0, present) if others is None else (others.flows, others.cca)
+    costs = Costs(facts, number + flows_beside, incumbent, QUICK if quick else WHOLE)
+    question = Question(here, number, others, goal, present, whole("seed", seed, 0, 1 << 62), costs.part)
     today = limit_today(facts, number, now_bps)
     if files is not None:
         check_folder(files)
     if told is not None and today.sentence:
         told(today.sentence)
-    advice = _advice(question, today, _QUICK if quick else _WHOLE, estimated, ccas, jobs, told, progress)
+    advice = _advice(question, today, costs, estimated, ccas, jobs, told, progress)
     if files is not None:
         write_files(advice.files, files)
     return advice
@@ -184,7 +161,7 @@ def _beside(written: str | None, flows: int) -> Beside | None:
 def _advice(
     question: Question,
     today: Today,
-    effort: Effort,
+    costs: Costs,
     estimated: Estimated | None,
     ccas: Sequence[str] | None,
     jobs: int,
@@ -192,22 +169,34 @@ def _advice(
     progress: Callable[[float], object] | None,
 ) -> Advice:
     facts = facts_of(question.path)
-    simulated = facts._replace(rate_bps=facts.rate_bps * question.part)
     present, beside = question.present, question.beside
     incumbent = present if beside is None else beside.cca
     names, left_out = candidates(ccas, [present, incumbent])
     done = 0
 
-    def look(those: Sequence[str], runs: range, duration_s: float, asked: Question = question) -> Round:
+    def measured_in(look: Look, those: Sequence[str], asked: Question = question, first: int = 0) -> Round:
         nonlocal done
 
         def seen(share: float) -> None:
             if progress is not None:
                 progress((done + share) / _LOOKS)
 
-        found = measure(asked, those, runs, duration_s, jobs=jobs, progress=seen)
+        costs.pay(look, len(those))
+        found = measure(asked, those, look, first=first, jobs=jobs, progress=seen)
         done += 1
         return found
+
+    def screen() -> Round:
+        """The first look, without those of all candidates that send more than a run can hold."""
+        while True:
+            try:
+                return measured_in(costs.first(len(names)), names)
+            except Error as refused:
+                overflowing = re.match(r"(?:alone|shared)/([\w-]+)/0, seed", str(refused))
+                if ccas or overflowing is None or overflowing[1] in (present, incumbent):
+                    raise
+                names.remove(overflowing[1])
+                left_out[overflowing[1]] = "sends more than a run can hold"
 
     machine, own = this_machine(), GOALS[question.goal]
 
@@ -215,39 +204,35 @@ def _advice(
         judged = judge(measured, own, present, incumbent, facts.loss)
         return choose(judged, own, present, lambda cca: preference(cca, present, machine))
 
-    short_s, long_s = (
-        effort.share * one for one in (duration_of(simulated, _FIRST_SHARE), duration_of(simulated))
-    )
-    first_pkts, second_pkts = (effort.share * one for one in (_FIRST_PKTS, _SECOND_PKTS))
-    few = _runs(simulated, short_s, 2 * len(names), first_pkts, _FIRST_RUNS)
-    affordable = _runs(simulated, long_s, 2 * effort.runs[0], second_pkts, effort.finalists)
     if told is not None:
-        packets = few * 2 * len(names) * short_s + effort.runs[0] * 2 * min(affordable, len(names)) * long_s
-        seconds = packets * simulated.packets_per_s * _SECONDS_PER_PKT
-        told(f"Simulating {len(names)} algorithms: some {max(1, round(seconds))} s of processor time.")
-    chosen = finalists(look(names, range(few), short_s), own, present, incumbent, affordable)
-    many = _runs(simulated, long_s, 2 * len(chosen), second_pkts, effort.runs)
-    measured = look(chosen, range(many), long_s)
+        seconds = max(1, round(costs.seconds(len(names))))
+        told(f"Simulating {len(names)} algorithms: some {seconds} s of processor time.")
+    chosen = finalists(screen(), own, present, incumbent, facts.loss, costs.finalists())
+    second = costs.second(len(chosen))
+    measured = measured_in(second, chosen)
     choice = decide(measured)
-    if effort.again and (doubtful := unsettled(choice, own)):
+    if doubtful := unsettled(choice, own):
         closer = list(dict.fromkeys([present, incumbent, *doubtful]))
-        both = measured.joined(look(closer, range(many, 2 * many), long_s))
-        seen_once = [one for one in choice.ranking if one.cca not in closer]
-        choice = decide(both)
-        choice = choice._replace(ranking=[*choice.ranking, *seen_once])
-        measured = both._replace(measured={**measured.measured, **both.measured})
+        third = costs.third(second, len(closer))
+        if third.runs:
+            both = measured.joined(measured_in(third, closer, first=second.runs))
+            seen_once = [one for one in choice.ranking if one.cca not in closer]
+            choice = decide(both)
+            choice = choice._replace(ranking=[*choice.ranking, *seen_once])
+            measured = both._replace(measured={**measured.measured, **both.measured})
     managed = shaped = several = None
+    few = second._replace(runs=_FEW_RUNS)
     if 1 < today.connections * question.flows <= _CONNECTIONS:
-        several = look([present], range(_CONNECTION_RUNS), long_s, _of_several(question, today))
+        several = measured_in(few, [present], _of_several(question, today))
     if facts.policer is not None:
         limit_bps = SHAPED * facts.policer[0]
         table = {key: value for key, value in question.path.dumbbell.items() if key != "policer"}
         table |= {"rate": f"{round(limit_bps)} bps", "queue": "fq-codel", "buffer": "1000 packets"}
         shaper = question._replace(path=question.path._replace(dumbbell=table))
-        shaped = look([present], range(4), long_s, shaper)
+        shaped = measured_in(few, [present], shaper)
     elif _is_bloated(facts, measured, present):
         with_queue = question.path._replace(dumbbell={**question.path.dumbbell, "queue": "fq-codel"})
-        managed = look([present], range(4), long_s, question._replace(path=with_queue))
+        managed = measured_in(few, [present], question._replace(path=with_queue))
     if progress is not None:
         progress(1.0)
     return Advice(
@@ -287,12 +272,6 @@ def _of_several(question: Question, today: Today) -> Question:
     # Simulated at a part of the rate, the path has this part of its window in flight.
     table["receive_window"] = f"{max(1500, round(today.window_bytes * question.part))} bytes"
     return question._replace(flows=today.connections, path=question.path._replace(stack=table))
-
-
-def _runs(facts: Facts, duration_s: float, scenarios: int, packets: float, limits: tuple[int, int]) -> int:
-    """As many runs as their packets allow; each has `scenarios` scenarios."""
-    affordable = packets / (scenarios * duration_s * facts.packets_per_s)
-    return max(limits[0], min(limits[1], int(affordable)))
 
 
 def _is_bloated(facts: Facts, measured: Round, present: str) -> bool:

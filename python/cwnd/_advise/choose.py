@@ -19,6 +19,8 @@ KEPT = 0.9
 
 #: A candidate may lose this share of its packets besides random losses, or what the present algorithm does.
 LOSS_MOST = 0.1
+#: Verdicts of a first look with which a candidate comes after all others.
+_HOPELESS = ("too slow", "loses too much")
 
 
 class Goal(NamedTuple):
@@ -201,18 +203,21 @@ def _kept_verdict(own: Sequence[float], present: Sequence[float]) -> str:
     return "fit" if kept.mean >= KEPT and kept.low >= 2 * KEPT - 1 else "goodput unsettled"
 
 
-def finalists(measured: Round, goal: Goal, present: str, incumbent: str, number: int) -> list[str]:
-    """The candidates of a first look worth a second one: the best by score among those that seem fit, the
-    one with the most goodput of all, the present algorithm and the incumbent."""
-    judged = judge(measured, goal, present, incumbent)
+def finalists(
+    measured: Round, goal: Goal, present: str, incumbent: str, random_loss: float, number: int
+) -> list[str]:
+    """The candidates of a first look worth a second one: the best by score among those that seem fit, the one
+    with the most goodput of those that do not lose too much, the present algorithm and the incumbent."""
+    judged = judge(measured, goal, present, incumbent, random_loss)
 
     def unfitness(one: Judged) -> int:
         harms = (harm for harm in (one.harm_rate, one.harm_rtt) if harm is not None)
-        if one.verdict == "too slow":
-            return 2
+        if one.verdict in _HOPELESS:
+            return 2 + _HOPELESS.index(one.verdict)
         return 0 if all(harm.mean <= 2.5 * HARM_MARGIN for harm in harms) else 1
 
     by_score = sorted(judged, key=lambda one: (unfitness(one), -_mean(one.score)))
-    fastest = max(measured.measured.values(), key=lambda one: _mean(one.goodput_mbps))
+    careful = (one.cca for one in judged if one.verdict != "loses too much")
+    fastest = max(careful, key=lambda cca: _mean(measured.measured[cca].goodput_mbps))
     chosen = [one.cca for one in by_score if one.cca not in (present, incumbent)][:number]
-    return list(dict.fromkeys([present, incumbent, *chosen, fastest.cca]))
+    return list(dict.fromkeys([present, incumbent, *chosen, fastest]))

@@ -6,13 +6,12 @@ import math
 from typing import NamedTuple
 
 from cwnd._advise.candidates import MAINLINE, Machine, kernel_name
-from cwnd._advise.path import Facts
+from cwnd._advise.path import PACKET_BYTES, Facts
 
 #: These set a pacing rate of their own.
 PACED = frozenset(["bbr", "bbr3", "copa"])
 #: Memory that Linux allows a socket unless it is set otherwise: net.ipv4.tcp_rmem and tcp_wmem.
 _RMEM_BYTES, _WMEM_BYTES = 6 << 20, 4 << 20
-_PACKET_BYTES = 1514
 
 
 class Command(NamedTuple):
@@ -88,7 +87,7 @@ def _loading(cca: str, name: str, machine: Machine) -> tuple[list[Command], list
 
 def window_bytes(facts: Facts) -> float:
     """The most that one connection can have in flight: the BDP and the buffer, at most a BDP of it."""
-    buffer = math.inf if facts.buffer_pkts is None else facts.buffer_pkts * _PACKET_BYTES
+    buffer = math.inf if facts.buffer_pkts is None else facts.buffer_pkts * PACKET_BYTES
     return facts.bdp_bytes + min(buffer, facts.bdp_bytes)
 
 

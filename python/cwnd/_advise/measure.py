@@ -6,18 +6,14 @@ import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from cwnd._advise.path import Factors, Facts, Path, facts_of, near, scaled
+from cwnd._advise.cost import Look
+from cwnd._advise.path import Factors, Path, facts_of, near, scaled
 from cwnd._run.run import run
 from cwnd._scenario.scenario import Scenario
 
 if TYPE_CHECKING:
     import polars as pl
 
-#: Packets of a run at most, but for the least duration.
-_RUN_PKTS = 1_000_000
-_DURATION_MAX_S, _DURATION_MIN_S, _DURATION_MIN_RTTS = 40.0, 1.0, 200
-#: Packets of a run of the least duration at most: a faster path is simulated at a part of its rate.
-_WHOLE_PKTS = 1_500_000
 #: Part of a run that is left out as the start.
 _WARMUP = 1 / 3
 
@@ -84,30 +80,18 @@ class Question(NamedTuple):
     part: float = 1.0
 
 
-def part_of(facts: Facts) -> float:
-    """The part of the rate at which a path is simulated: all of it, unless that has too many packets."""
-    least_s = max(_DURATION_MIN_S, _DURATION_MIN_RTTS * facts.rtt_ms / 1e3)
-    return min(1.0, _WHOLE_PKTS / (least_s * facts.packets_per_s))
-
-
-def duration_of(facts: Facts, share: float = 1.0) -> float:
-    """The simulated time of a run, so long as its packets cost; `share` of that."""
-    least_s = share * max(_DURATION_MIN_S, _DURATION_MIN_RTTS * facts.rtt_ms / 1e3)
-    affordable_s = share * _RUN_PKTS / facts.packets_per_s
-    return round(max(least_s, min(share * _DURATION_MAX_S, affordable_s)), 3)
-
-
 def measure(
     question: Question,
     ccas: Sequence[str],
-    runs: range,
-    duration_s: float,
+    look: Look,
     *,
+    first: int = 0,
     jobs: int,
     progress: Callable[[float], object] | None,
 ) -> Round:
-    """Runs each algorithm on the paths of these numbers: 0 is that of the question, the others are near."""
+    """Runs each algorithm on the paths from number `first` on: 0 is the question's, the others are near."""
     path, flows, beside, seed = question.path, question.flows, question.beside, question.seed
+    runs, duration_s = range(first, first + look.runs), look.duration_s
     keys = {"duration": f"{duration_s} s", "warmup": f"{duration_s * _WARMUP:.6f} s"}
     measured_ms = 1e3 * duration_s * (1 - _WARMUP)
     jitter_s = min(0.5, duration_s / 20)
@@ -138,7 +122,11 @@ def measure(
             scenarios.append(one.scenario(f"idle//{number}", [group(*beside)], **own))
     results = run(scenarios, jobs=jobs, progress=progress)
     rows = _rows(results.flows, flows)
-    jain = {name: runs_of["jain_fairness"][0] for name, runs_of in results.metrics_by_scenario.items()}
+    # Each scenario has one run.
+    jain = {
+        entry["scenario"]["name"]: entry["summary"].get("jain_fairness", {"mean": math.nan})["mean"]
+        for entry in results.entries
+    }
 
     def values(kind: str, cca: str, own: bool, column: str) -> list[float]:
         names = [f"{kind}/{cca}/{number}" for number in runs]

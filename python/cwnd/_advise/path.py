@@ -24,8 +24,10 @@ else:
 
 #: No description of a path is better than this: rate, delay, buffer and loss of the paths near it.
 NEAR = 0.2
+#: A random loss is scaled to this at most: with more an algorithm that reacts to it gets next to nothing.
+_LOSS_MOST = 0.1
 #: Bytes of a full segment on the wire.
-_PACKET_BYTES = 1514
+PACKET_BYTES = 1514
 
 
 class Path(NamedTuple):
@@ -116,7 +118,7 @@ def scaled(path: Path, factors: Factors) -> Path:
     if isinstance(bursts := table.get("loss"), Mapping):
         table["loss"] = {**bursts, "p": min(link["impairments"]["gilbert_elliott"]["p"] * loss, 1.0)}
     elif link["per"]:
-        table["loss"] = min(link["per"] * loss, 1.0)
+        table["loss"] = min(link["per"] * loss, max(link["per"], _LOSS_MOST))
     if isinstance(policer := table.get("policer"), Mapping):
         now = link["variation"]["policer"]
         size = f"{round(now['burst_bytes'] * burst)} bytes"
@@ -158,7 +160,7 @@ class Facts(NamedTuple):
 
     @property
     def packets_per_s(self) -> float:
-        return self.rate_bps / 8 / _PACKET_BYTES
+        return self.rate_bps / 8 / PACKET_BYTES
 
 
 def facts_of(path: Path) -> Facts:

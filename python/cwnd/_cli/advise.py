@@ -7,7 +7,7 @@ import sys
 import click
 
 from cwnd import Advice, advise
-from cwnd._cli.options import flag_errors, read_number
+from cwnd._cli.options import NUMBERS, flag_errors, read_number
 from cwnd._cli.progress import progress_bar
 from cwnd._common.errors import one_line
 
@@ -97,7 +97,10 @@ def advise_command(
             files=files,
             told=tell,
             progress=progress,
-            **given,
+            **{
+                name: read_number(value) if value and name in NUMBERS else value
+                for name, value in given.items()
+            },
         )
     if as_json:
         click.echo(advice.to_json())

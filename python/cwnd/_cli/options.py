@@ -74,7 +74,7 @@ class Changes(TypedDict, total=False):
 
 
 #: Flags whose value is a number in TOML.
-NUMBERS = {"flows", "per", "ecn_threshold", "seed", "repeat", "samples"}
+NUMBERS = {"flows", "loss", "per", "ecn_threshold", "seed", "repeat", "samples"}
 
 #: Arguments of the API that are flags and do not describe a scenario.
 _OTHER_FLAGS = {
