@@ -124,13 +124,6 @@ def test_a_quantity_that_a_run_does_not_show_is_never_a_pass(results: cwnd.Resul
     assert not cwnd.expect(elsewhere, [{"event": "loss", "at_least": 0}]).ok
 
 
-def test_events_of_a_link_are_never_a_pass(results: cwnd.Results) -> None:
-    of_a_link = {"event": "cut", "link": "bottleneck", "at_least": 0}
-    (decided,) = cwnd.expect(results, [of_a_link]).decided
-    assert decided.verdict == "cannot be seen"
-    assert decided.found == "events are of a flow, and this expectation is of a link"
-
-
 class _Metric(Source):
     """A run of one number."""
 
@@ -227,6 +220,8 @@ REFUSED = {
     'metric = "jain_fairness"\nflow = 0\nat_most = 3': "expect[0].metric: 'jain_fairness' cannot be",
     'metric = "utilization"\nlink = "bottle"\nat_most = 1': "expect[0].link: 'bottle' is not a link of",
     'metric = "utilization"\nlink = "bottleneck"\nflow = 0\nat_most = 1': "expect[0].link: both 'flow'",
+    'event = "cut"\nlink = "bottleneck"\nat_least = 0': "expect[0].link: an event of a link; ",
+    'series = "queue_pkts"\nlink = "bottleneck"\nafter = "cut"\nat_most = 3': "expect[0].after: an event of",
     'series = "cwnd"\nat_least = 1': "expect[0].series: 'cwnd' cannot be expected; did you mean",
     'series = "queue_pkts"\nat_least = 1': "expect[0].series: 'queue_pkts' cannot be expected",
     'series = "cwnd_pkts"\nflow = 1\nat_least = 1': "expect[0].flow: 1 is out of range; 0 to 0",

@@ -58,7 +58,7 @@ impl fmt::Display for Unfinished {
             Unfinished::Stopped => write!(f, "stopped"),
             Unfinished::Crowded { packets_max, at_ns } => write!(
                 f,
-                "more than {packets_max} packets under way at {} s, which take up to 2 GB of memory; \
+                "more than {packets_max} packets under way at {} s, which take up to 4 GB of memory; \
                  set a 'receive_window', a smaller buffer, a lower rate or shorter delays",
                 at_ns as f64 / 1e9
             ),

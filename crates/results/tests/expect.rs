@@ -155,12 +155,6 @@ fn a_quantity_that_is_not_shown_cannot_be_seen_and_is_no_pass() {
     assert_eq!(given.decide("metric = 'goodput_mbps', at_most = 9"), fail("9.5"));
     assert_eq!(given.decide("metric = 'timeouts', at_most = 9"), unseen("no such metric"));
     assert_eq!(given.decide("event = 'loss', equals = 0"), unseen("no such event"));
-    let of_a_link = "events are of a flow, and this expectation is of a link";
-    assert_eq!(given.decide("event = 'cut', link = 'bottleneck', equals = 0"), unseen(of_a_link));
-    assert_eq!(
-        given.decide("series = 'queue_pkts', link = 'bottleneck', after = 'cut', at_least = 0"),
-        unseen(of_a_link)
-    );
 }
 
 #[test]

@@ -55,6 +55,14 @@ fn expectation(table: &Table, world: &World) -> Result<Expectation, Error> {
     if let (Some(_), Some(link)) = (flow, table.get("link")) {
         return Err(link.error("both 'flow' and 'link'", "give one of them"));
     }
+    let event = match kind {
+        Kind::Metric => None,
+        Kind::Series => table.get("after"),
+        Kind::Event => table.get("link"),
+    };
+    if let (Some(_), Some(event)) = (&link, event) {
+        return Err(event.error("an event of a link", "events are of a flow"));
+    }
     let flow = if kind != Kind::Metric && link.is_none() { flow.or(Some(0)) } else { flow };
     let name = of.read(|value| choice(value, columns(kind, flow.is_some(), link.is_some())))?;
     let mut made = Expectation {
