@@ -14,7 +14,7 @@ import cwnd
 from cwnd._evaluate import figures, report, suite
 from cwnd._evaluate.evaluate import Question, evaluate_all
 from cwnd._evaluate.measure import algorithm_of
-from cwnd._report.figures import write as write_figure
+from cwnd._report.figures import write_figure
 
 HERE = Path(__file__).resolve().parent
 RUNS = HERE.parents[1] / "target" / "evaluations"

@@ -124,8 +124,7 @@ def write_figure(figure: Figure, path: Path, width: str | float | None = None) -
 
     Raises an `Error` of one line where it fails.
     """
-    name = path.name if path.suffix else f"{path.name.rstrip('.')}.png"
-    _write(figure, [path.with_name(name)], width)
+    _write(figure, [path], width)
 
 
 def write_figures(figure: Figure, folder: Path, name: str, width: str | float | None = None) -> None:
@@ -144,9 +143,9 @@ def _write(figure: Figure, paths: Sequence[Path], width: str | float | None) -> 
     with form_of_figures(form), _laid_out(figure):
         for path in paths:
             try:
-                image = io.BytesIO()
-                _save(figure, image, path.suffix[1:].lower(), form.dpi if form else 200)
-                write_file(path, image.getbuffer())
+                image, name = io.BytesIO(), path.name if path.suffix else f"{path.name.rstrip('.')}.png"
+                _save(figure, image, name.rpartition(".")[2].lower(), form.dpi if form else 200)
+                write_file(path.with_name(name), image.getbuffer())
             except OSError as failed:
                 raise os_error(one_line(str(path)), failed) from None
             except ValueError as failed:  # an ending that matplotlib does not know
