@@ -192,7 +192,7 @@ def _advice(
             try:
                 return measured_in(costs.first(len(names)), names)
             except Error as refused:
-                overflowing = re.match(r"(?:alone|shared)/([\w-]+)/0, seed", str(refused))
+                overflowing = re.match(r"(?:alone|shared)/([\w-]+)/[0-9]+, seed", str(refused))
                 if ccas or overflowing is None or overflowing[1] in (present, incumbent):
                     raise
                 names.remove(overflowing[1])
