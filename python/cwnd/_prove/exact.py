@@ -7,7 +7,7 @@ from types import ModuleType
 from typing import Any
 
 from cwnd._prove.dag import Node, reachable
-from cwnd._prove.linear import load_z3
+from cwnd._prove.linear import check, load_z3
 
 _BOOLEAN = ("eq", "lt", "not", "both")
 
@@ -48,7 +48,7 @@ def solve(conditions: Iterable[Node], rlimit: int) -> tuple[str, dict[str, int]]
             made[node.id] = _operation(z3, node, *(number(arg) for arg in node.args))
     for node in wanted:
         solver.add(truth(node))
-    answer = str(solver.check())
+    answer = check(solver)
     if answer != "sat":
         return answer, {}
     found = solver.model()

@@ -7,7 +7,7 @@ guarantees, never more. Bounds of such numbers that are proved narrow the claims
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from types import ModuleType
 from typing import Any
 
@@ -19,6 +19,8 @@ _BOOLEAN = ("eq", "lt", "not", "both")
 _COMPARED = 8
 #: Steps of the solver for a bound that may be none.
 _BOUND_STEPS = 300_000
+#: Told of each question: the solver as it is asked, and its answer. For judges of the solver.
+WATCHERS: list[Callable[[Any, str], None]] = []
 
 
 def load_z3() -> ModuleType:
@@ -29,6 +31,14 @@ def load_z3() -> ModuleType:
         raise error(
             "", "proving needs the package z3-solver, which is missing; pip install 'cwnd[prove]'"
         ) from None
+
+
+def check(solver: Any) -> str:
+    """`sat`, `unsat` or `unknown`: the one place where a solver is asked."""
+    answer = str(solver.check())
+    for watcher in WATCHERS:
+        watcher(solver, answer)
+    return answer
 
 
 class Linear:
@@ -74,9 +84,9 @@ class Linear:
         self.solver.push()
         self.solver.set("rlimit", steps or self.rlimit)
         self.solver.add(*claims)
-        found = self.solver.check() == self.z3.unsat
+        found = check(self.solver) == "unsat"
         self.solver.pop()
-        return bool(found)
+        return found
 
     def most(self, node: Node) -> int:
         """The largest value, as far as it is proved."""
