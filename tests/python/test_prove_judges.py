@@ -11,10 +11,12 @@ import pytest
 
 import cwnd
 from cwnd._prove.build import build
-from cwnd._prove.decide import REFUTED, Hooks
+from cwnd._prove.dag import Node
+from cwnd._prove.decide import PROVED, REFUTED, Hooks
 from cwnd._prove.elf import read_object
 from cwnd._prove.evaluate import vector
 from cwnd._prove.layout import HOOKS, layout
+from cwnd._prove.linear import Linear
 from cwnd._prove.model import run_native, wrap_lines
 from cwnd._prove.walk import Walk
 from test_prove import GROW, SSTHRESH, header
@@ -23,10 +25,11 @@ ROOT = Path(__file__).parent.parent.parent
 
 
 @pytest.fixture(scope="module")
-def tools() -> tuple[ModuleType, ModuleType, ModuleType]:
+def tools() -> tuple[ModuleType, ...]:
     sys.path.insert(0, str(ROOT / "tools"))
     try:
-        return tuple(map(importlib.import_module, ("mutants", "proof_faults", "proof_events")))  # type: ignore[return-value]
+        names = ("mutants", "proof_faults", "proof_events", "second_solver")
+        return tuple(map(importlib.import_module, names))
     finally:
         sys.path.remove(str(ROOT / "tools"))
 
@@ -42,7 +45,7 @@ def tools() -> tuple[ModuleType, ModuleType, ModuleType]:
 def test_a_fault_that_kernels_had_is_refuted(
     algorithm: str, hook: str, name: str, tools: tuple[ModuleType, ...], tmp_path: Path
 ) -> None:
-    mutants, faults, _ = tools
+    mutants, faults, *_ = tools
     (fault,) = (mutant for mutant, _ in faults.HISTORY if mutant.algorithm == algorithm)
     built = build(str(mutants.plant(fault, tmp_path)), tmp_path)
     hooks = Hooks(read_object(built.object), read_object(built.ops), built)
@@ -136,3 +139,62 @@ def test_events_find_a_translation_that_differs(tmp_path: Path) -> None:
     # The bytecode of one header beside the native hooks of the other.
     outcome = Walk(two, read_object(one.object), {}, tmp_path).run("any", 1000, 1)
     assert [(finding.hook, finding.differs()) for finding in outcome.findings] == [("ssthresh", True)]
+
+
+def test_other_solvers_agree_on_reno(tools: tuple[ModuleType, ...]) -> None:
+    solvers = tools[3]
+    cells, hooks = solvers.watched("reno")
+    assert {cell.verdict for cell in cells} == {PROVED}
+    asked = list(hooks.asked.values())
+    assert len(asked) >= 10
+    assert solvers.judged(asked).counts() == [len(asked), len(asked), 0, 0]
+    # A bound of a quotient takes bitwuzla long; all else takes less than a second.
+    quick = [q for q in hooks.exactly(cells) if "by more than acked" not in q.about[-1]]
+    assert {q.about[2] for q in quick} == {"events", "loaded"}
+    assert solvers.judged(quick).counts() == [len(quick), len(quick), 0, 0]
+    # An answer that is turned round is found, whichever it is.
+    turned = [q._replace(answer="sat") for q in (asked[0], quick[0])]
+    assert solvers.judged(turned).counts() == [2, 0, 0, 2]
+
+
+def test_other_solvers_find_that_z3_is_wrong(
+    tools: tuple[ModuleType, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    solvers = tools[3]
+    path = header(tmp_path, GROW, "\treturn w->cwnd / 2;\n")
+    z3 = importlib.import_module("z3")
+    with monkeypatch.context() as lying:
+        lying.setattr(z3.Solver, "check", lambda _: z3.unsat)
+        cells, hooks = solvers.watched(str(path), ["ssthresh"])
+    assert [cell.verdict for cell in cells] == [PROVED]
+    assert solvers.judged(hooks.asked.values()).disagree
+    exact = solvers.judged(hooks.exactly(cells))
+    assert {q.about[-1] for q in exact.disagree} == {"ssthresh is below 2"}
+
+
+def test_other_solvers_find_a_claim_that_is_wrong(
+    tools: tuple[ModuleType, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # z3 is right, but what it is told of an unknown number is more than the bytecode guarantees.
+    def told(of: Linear, node: Node, a: object, b: object) -> object:
+        return of.unknown(node, of.z3.Int(f"n{node.id}") <= 1)
+
+    solvers = tools[3]
+    path = header(tmp_path, "\tw->cwnd += cc_min(a->acked, 0x10000) * 2 / (a->rtt_us | 1);\n")
+    with monkeypatch.context() as lying:
+        lying.setattr(Linear, "quotient", told)
+        cells, hooks = solvers.watched(str(path), ["growth"])
+    assert [cell.verdict for cell in cells] == [PROVED]
+    exact = solvers.judged(hooks.exactly(cells))
+    assert {q.about[-1] for q in exact.disagree} == {"cwnd grows by more than acked"}
+
+
+def test_the_command_ends_with_1_where_solvers_disagree(
+    tools: tuple[ModuleType, ...], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    solvers = tools[3]
+    monkeypatch.setattr(solvers, "second", lambda text, seconds=0: "unsat")
+    assert solvers.main(["reno"]) == 0
+    monkeypatch.setattr(solvers, "second", lambda text, seconds=0: "sat" if "BitVec" in text else "limit")
+    assert solvers.main(["reno"]) == 1
+    assert "| reno | 19 |" in capsys.readouterr().out
