@@ -188,6 +188,10 @@ def judged(asked: Iterable[Asked], seconds: float = SECONDS) -> Judged:
 TITLES = ["cells", "without z3", *(["questions", "agree", "undecided", "disagree"] * 2)]
 
 
+def shown(name: str, row: list[int]) -> str:
+    return f"| {name} | " + " | ".join(map(str, row)) + " |"
+
+
 def page(rows: dict[str, list[int]]) -> list[str]:
     """The table, with a sentence that has its sums."""
     total = [sum(column) for column in zip(*rows.values(), strict=True)]
@@ -201,7 +205,7 @@ def page(rows: dict[str, list[int]]) -> list[str]:
         "",
         "| header | " + " | ".join(TITLES) + " |",
         "|---" * (len(TITLES) + 1) + "|",
-        *(f"| {name} | " + " | ".join(map(str, row)) + " |" for name, row in rows.items()),
+        *(shown(name, row) for name, row in rows.items()),
     ]
 
 
@@ -213,6 +217,27 @@ def keep(folder: Path, name: str, verdict: Judged) -> None:
             (folder / f"{name}-{kind}-{number}.smt2").write_text(about + question.text)
 
 
+def judge(name: str, seconds: float, folder: Path | None) -> list[int]:
+    """The row of a header."""
+    cells, hooks = watched(name)
+    own, exact = judged(hooks.asked.values()), judged(hooks.exactly(cells), seconds)
+    if folder:
+        keep(folder, f"{name}-own", own)
+        keep(folder, f"{name}-exact", exact)
+    alone = sum((cell.hook, cell.property) not in hooks.solved for cell in cells)
+    return [len(cells), alone, *own.counts(), *exact.counts()]
+
+
+def apart(name: str, seconds: float, folder: Path | None) -> list[int]:
+    """The row of a header, from a process of its own: what z3 was asked before changes how it searches."""
+    command = [sys.executable, __file__, name, "--seconds", str(seconds)]
+    command += ["--keep", str(folder)] if folder else []
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+    if not done.stdout.startswith("| "):
+        raise SystemExit(f"{name}: no answer")
+    return [int(cell) for cell in done.stdout.splitlines()[-1].split("|")[2:-1]]
+
+
 def main(arguments: list[str] | None = None) -> int:
     options = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     options.add_argument("header", nargs="*")
@@ -221,18 +246,12 @@ def main(arguments: list[str] | None = None) -> int:
     given = options.parse_args(arguments)
     rows: dict[str, list[int]] = {}
     print("| header | " + " | ".join(TITLES) + " |", flush=True)
-    for name in given.header or registered():
-        cells, hooks = watched(name)
-        own = judged(hooks.asked.values())
-        exact = judged(hooks.exactly(cells), given.seconds)
-        alone = sum((cell.hook, cell.property) not in hooks.solved for cell in cells)
-        rows[name] = [len(cells), alone, *own.counts(), *exact.counts()]
-        print(f"| {name} | " + " | ".join(map(str, rows[name])) + " |", flush=True)
-        if given.keep:
-            keep(given.keep, f"{name}-own", own)
-            keep(given.keep, f"{name}-exact", exact)
+    names = given.header or registered()
+    for name in names:
+        rows[name] = (apart if len(names) > 1 else judge)(name, given.seconds, given.keep)
+        print(shown(name, rows[name]), flush=True)
         if not given.header:
-            # What has been asked so far, if it is stopped.
+            # Headers asked so far, if it is stopped.
             write("solvers", page(rows))
     return int(any(row[5] or row[9] for row in rows.values()))
 
