@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from pathlib import Path
 
 import cwnd
@@ -39,6 +40,7 @@ def page(one: Algorithm) -> str:
         ["status", one["status"]],
         ["state", f"{one['state_bytes']} bytes"],
         ["header", f"[algorithms/{header}](../../algorithms/{header})"],
+        ["proved", "; ".join([proved(one["name"]), *unproved(one["name"])])],
     ]
     blocks = [f"# {one['title']}", table(["`" + one["name"] + "`", ""], facts), *essay(one["essay"])]
     if one["params"]:
@@ -53,11 +55,43 @@ def page(one: Algorithm) -> str:
     return "\n\n".join(blocks) + "\n"
 
 
+#: Verdicts of docs/proofs.md other than "proved".
+UNPROVED = {"open": "open", "**refuted**": "refuted", "events": "open on the loaded object"}
+
+
+@cache
+def proofs() -> dict[str, dict[tuple[str, str], str]]:
+    """The verdicts of docs/proofs.md: by header, of a hook and a property."""
+    lines = (ROOT / "docs/proofs.md").read_text().splitlines()
+    rows = ([cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("|"))
+    _, _, *properties, _ = next(row for row in rows if row[:2] == ["header", "hook"])
+    next(rows)  # the rule below the heads
+    found: dict[str, dict[tuple[str, str], str]] = {}
+    for header, hook, *verdicts, _ in rows:
+        asked = {(hook, name): one for name, one in zip(properties, verdicts, strict=True)}
+        of_header = found.setdefault(header, {})
+        of_header |= {key: one for key, one in asked.items() if one == "proved" or one in UNPROVED}
+    return found
+
+
+def proved(name: str) -> str:
+    """How many properties of the hooks are proved, as a link to them."""
+    verdicts = proofs()[name].values()
+    return f"[{sum(one in ('proved', 'events') for one in verdicts)} of {len(verdicts)}](../proofs.md)"
+
+
+def unproved(name: str) -> list[str]:
+    """The properties that are not proved, of the hooks or of the object that is loaded."""
+    verdicts = proofs()[name].items()
+    return [f"{UNPROVED[one]}: {of} of {hook}" for (hook, of), one in verdicts if one in UNPROVED]
+
+
 def index() -> str:
     rows = [
         [
             f"[{one['name']}]({one['name']}.md)",
             *(one[key] for key in ("year", "title", "kind", "status", "paper")),
+            proved(one["name"]),
         ]
         for one in cwnd.algorithms()
     ]
@@ -74,11 +108,12 @@ def index() -> str:
         "# Algorithms",
         "Each algorithm is one C header. Its page is made from that header and the registry (`make docs`); "
         "`cwnd algorithms NAME` shows the same.",
-        table(["name", "year", "", "kind", "status", "paper"], rows),
+        table(["name", "year", "", "kind", "status", "paper", "proved"], rows),
         "Kind is the signal that an algorithm reacts to: losses, delays, both (hybrid), a model of the path, "
         "marks that are echoed one by one (ecn), or counted marks of ECT(1) (l4s). Status is the source of "
         "its rules: the paper (published), the RFC (rfc), or the paper with gaps that we filled "
-        "(reconstruction); the page names them.",
+        "(reconstruction); the page names them. Proved are so many properties of its hooks, on bytecode, as "
+        "`cwnd prove NAME` shows; the page names the others.",
         "## Presets",
         "Names that papers use for an algorithm together with a recovery.",
         table(["name", "algorithm", "recovery", ""], presets),

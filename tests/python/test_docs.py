@@ -40,6 +40,13 @@ def test_the_pages_of_the_algorithms_are_up_to_date() -> None:
     assert not stale, "stale: run 'make docs'"
 
 
+def test_the_algorithms_proved_properties_add_up_to_those_of_all() -> None:
+    shown = re.findall(r"\[(\d+) of (\d+)\]\(\.\./proofs\.md\)", (PAGES / "README.md").read_text())
+    proved, cells = (sum(map(int, column)) for column in zip(*shown, strict=True))
+    said = f"{cells} cells of {len(shown)} headers (a property of a hook): {proved} proved"
+    assert said in (ROOT / "docs" / "proofs.md").read_text()
+
+
 def test_every_algorithm_has_a_page_with_its_equations_and_parameters() -> None:
     for algorithm in cwnd.algorithms():
         page = (PAGES / f"{algorithm['name']}.md").read_text()
