@@ -119,6 +119,12 @@ def test_nothing_proved_breaks_under_a_million_events(tools: tuple[ModuleType, .
     assert int(judged.cells[1]) >= 1_000_000
 
 
+def test_a_growth_that_the_header_states_is_judged_by_its_statement(tools: tuple[ModuleType, ...]) -> None:
+    # ledbat grows where another limit than cwnd holds the sender, by less than it states.
+    judged = tools[2].proved("ledbat", 100_000)
+    assert judged.sound, judged.cells
+
+
 def test_events_break_what_is_called_proved_wrongly(tmp_path: Path) -> None:
     path = header(tmp_path, "\tw->cwnd += cc_min(a->acked, 0x10000);\n", "\treturn w->cwnd / 2;\n")
     built = build(str(path), tmp_path)

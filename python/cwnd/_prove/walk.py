@@ -118,7 +118,7 @@ class Walk:
             most = max(most, len(first), len(last))
             wanted = cells.get(hook, ())
             flags = [int(name in wanted) for name, _ in (*has.undefined, *has.others)]
-            checks = sum(bit for name, bit in _CHECKS.items() if name in wanted and _checked(hook, name))
+            checks = sum(bit for name, bit in _CHECKS.items() if name in wanted and _checked(has.of, name))
             constants = _constants([*first, *last])
             parts += [
                 function(f"first_{hook}", first, at),
@@ -201,8 +201,10 @@ def _hook(of: Model, controls: bool) -> _Hook:
     return _Hook(of, undefined, [each for each in asked if each[0] != "division"], list(branches.items()))
 
 
-def _checked(hook: str, name: str) -> bool:
-    return {"ssthresh": hook == "ssthresh", "growth": hook == "cong_avoid"}.get(name, True)
+def _checked(of: Model, name: str) -> bool:
+    """Returns true if the native hook is checked, too: a growth that the header states is a question alone."""
+    known = {"ssthresh": of.name == "ssthresh", "growth": of.name == "cong_avoid" and of.most is None}
+    return known.get(name, True)
 
 
 def _drawn(of: Layout) -> tuple[Field, ...]:
