@@ -202,7 +202,7 @@ def _hook(of: Model, controls: bool) -> _Hook:
 
 
 def _checked(of: Model, name: str) -> bool:
-    """Returns true if the native hook is checked, too: a growth that the header states is a question alone."""
+    """Returns true if the native hook is checked, too: a growth that a header states is a question alone."""
     known = {"ssthresh": of.name == "ssthresh", "growth": of.name == "cong_avoid" and of.most is None}
     return known.get(name, True)
 
