@@ -42,7 +42,7 @@ SECONDS = 60.0
 EXACT_SECONDS = 5.0
 BYTES = 6 << 30
 
-#: What a child process runs: a solver that does not end cannot be stopped otherwise.
+#: Programs of child processes: a solver that does not end cannot be stopped otherwise.
 _LIMIT = "import resource, sys\nresource.setrlimit(resource.RLIMIT_AS, (int(sys.argv[1]),) * 2)\n"
 _SOLVERS = {
     "QF_LIA": f"""{_LIMIT}
