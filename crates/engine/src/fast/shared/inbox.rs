@@ -55,6 +55,7 @@ struct Day<E> {
 }
 
 impl<E> Day<E> {
+    /// Without packets yet; `packets` is the room for them.
     const fn new(packets: Vec<InTransit<E>>) -> Day<E> {
         Day { packets, earliest: NEVER }
     }
@@ -99,8 +100,14 @@ impl<E: Copy> Calendar<E> {
 
     /// When the first packet arrives, or NEVER.
     fn earliest(&self) -> u64 {
-        let mut days = self.days.iter().chain(self.months.values()).map(|day| day.earliest);
-        days.find(|&earliest| earliest != NEVER).unwrap_or(NEVER)
+        if self.near_pkts == 0 {
+            return self.months.values().next().map_or(NEVER, |month| month.earliest);
+        }
+        self.days
+            .iter()
+            .map(|day| day.earliest)
+            .find(|&earliest| earliest != NEVER)
+            .expect("there are packets")
     }
 
     /// The calendar begins at `horizon`: packets of its month and the next have their days.
