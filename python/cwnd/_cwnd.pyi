@@ -52,6 +52,8 @@ class Error(ValueError):
     # The refused argument or key, and the line without it; absent when nothing has a name.
     key: str
     reason: str
+    # The name of the scenario whose run could not end; absent otherwise.
+    scenario: str
 
 def aioquic_algorithms() -> list[str]: ...
 def algorithms() -> str: ...

@@ -64,7 +64,7 @@ def test_packets_of_flows_with_little_in_flight_cost_more() -> None:
         for n in (8, 1000)
     )
     assert (few.second(7).runs, many.second(7).runs) == (8, 4)
-    # Half of 200 round trips, but a second at least; 4 s are 200 of them.
+    # A million packets of 1514 bytes at 1 Gbit/s.
     assert few.second(7).duration_s == pytest.approx(12.1, abs=0.1)
     assert seconds("25 Gbps", "0.2 ms", 2000) > seconds("25 Gbps", "0.2 ms", 8)
 
@@ -89,7 +89,9 @@ def test_what_loses_too_much_in_the_first_look_has_no_second() -> None:
 def test_a_candidate_that_no_run_can_hold_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     def overflowing(question: Any, ccas: list[str], *rest: Any, **more: Any) -> Round:
         if "hybla" in ccas:
-            raise cwnd.Error("alone/hybla/0, seed 1: more than 20000000 packets under way at 2 s")
+            refused = cwnd.Error("alone/hybla/0, seed 1: more than 20000000 packets under way at 2 s")
+            refused.scenario = "alone/hybla/0"
+            raise refused
         return measure(question, ccas, *rest, **more)
 
     monkeypatch.setattr(asked, "measure", overflowing)

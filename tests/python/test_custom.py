@@ -364,8 +364,11 @@ def test_a_window_that_no_memory_holds_ends_the_run_with_an_error() -> None:
         def init(self, window: Window, ack: Ack) -> None:
             window.cwnd = 2**31 - 1
 
-    with pytest.raises(cwnd.Error, match=r"^Flood, seed 1: more than 20000000 packets .*receive_window"):
-        run_small(Flood, buffer="unlimited")
+    with pytest.raises(
+        cwnd.Error, match=r"^Flood, seed 1: more than 20000000 packets .*receive_window"
+    ) as ended:
+        run_small(Flood, buffer="unlimited", stack={"receive_window": 2**31 - 1})
+    assert ended.value.scenario == "Flood"
     run_small(Flood, buffer="unlimited", stack={"receive_window": 100})
 
 

@@ -156,7 +156,9 @@ pub fn work(
         }
         Err(Ended::Unfinished(job, reason)) => {
             let PyJob { scenario, seed } = &queue[job];
-            Err(Error::new_err(format!("{}, seed {seed}: {reason}", scenario.inner.name)))
+            let name = &scenario.inner.name;
+            let refused = Error::new_err(format!("{name}, seed {seed}: {reason}"));
+            Python::attach(|py| refused.value(py).setattr("scenario", name)).and(Err(refused))
         }
     };
     (done, failure.take().map_or(ended, Err))

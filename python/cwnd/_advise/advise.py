@@ -15,7 +15,7 @@ from cwnd._advise.cost import QUICK, WHOLE, Costs, Look
 from cwnd._advise.files import check_folder, files_of, write_files
 from cwnd._advise.from_trace import Estimated, estimate_path
 from cwnd._advise.limits import SHAPED, Today, limit_today
-from cwnd._advise.measure import Beside, Question, Round, measure
+from cwnd._advise.measure import Beside, Question, Round, cca_of, measure
 from cwnd._advise.path import Facts, facts_of, path_of_file, path_of_flags
 from cwnd._common.checks import whole
 from cwnd._common.errors import about, error, one_line
@@ -125,15 +125,15 @@ def advise(
     number = whole("flows", (4 if now is None else 1) if flows is None else flows, 1, 1000)
     others = _beside(beside, number)
     facts = facts_of(here)
-    flows_beside, incumbent = (0, present) if others is None else (others.flows, others.cca)
-    costs = Costs(facts, number + flows_beside, incumbent, QUICK if quick else WHOLE)
-    question = Question(here, number, others, goal, present, whole("seed", seed, 0, 1 << 62), costs.part)
+    question = Question(here, number, others, goal, present, whole("seed", seed, 0, 1 << 62))
+    costs = Costs(facts, question.all_flows, question.incumbent, QUICK if quick else WHOLE)
     today = limit_today(facts, number, now_bps)
     if files is not None:
         check_folder(files)
     if told is not None and today.sentence:
         told(today.sentence)
-    advice = _advice(question, today, costs, estimated, ccas, jobs, told, progress)
+    asked = question._replace(part=costs.part)
+    advice = _advice(asked, today, costs, estimated, ccas, jobs, told, progress)
     if files is not None:
         write_files(advice.files, files)
     return advice
@@ -169,8 +169,7 @@ def _advice(
     progress: Callable[[float], object] | None,
 ) -> Advice:
     facts = facts_of(question.path)
-    present, beside = question.present, question.beside
-    incumbent = present if beside is None else beside.cca
+    present, incumbent = question.present, question.incumbent
     names, left_out = candidates(ccas, [present, incumbent])
     done = 0
 
@@ -192,11 +191,11 @@ def _advice(
             try:
                 return measured_in(costs.first(len(names)), names)
             except Error as refused:
-                overflowing = re.match(r"(?:alone|shared)/([\w-]+)/[0-9]+, seed", str(refused))
-                if ccas or overflowing is None or overflowing[1] in (present, incumbent):
+                cca = cca_of(getattr(refused, "scenario", "//"))
+                if ccas or cca in ("", present, incumbent):
                     raise
-                names.remove(overflowing[1])
-                left_out[overflowing[1]] = "sends more than a run can hold"
+                names.remove(cca)
+                left_out[cca] = "sends more than a run can hold"
 
     machine, own = this_machine(), GOALS[question.goal]
 
@@ -239,7 +238,7 @@ def _advice(
         facts=facts,
         estimated=estimated,
         flows=question.flows,
-        beside=beside,
+        beside=question.beside,
         goal=question.goal,
         present=present,
         choice=choice,

@@ -79,6 +79,15 @@ class Question(NamedTuple):
     #: The part of the path's rate, and of its buffer, at which it is simulated.
     part: float = 1.0
 
+    @property
+    def incumbent(self) -> str:
+        """The algorithm beside, or the present one where nothing is."""
+        return self.present if self.beside is None else self.beside.cca
+
+    @property
+    def all_flows(self) -> int:
+        return self.flows + (0 if self.beside is None else self.beside.flows)
+
 
 def measure(
     question: Question,
@@ -160,6 +169,11 @@ def measure(
         duration_s=duration_s,
         warmup_s=duration_s * _WARMUP,
     )
+
+
+def cca_of(scenario: str) -> str:
+    """The candidate of a scenario of `measure`, by its name; "" without one."""
+    return scenario.split("/")[1]
 
 
 def _rows(flows: pl.DataFrame, own: int) -> dict[tuple[str, bool], dict[str, float]]:
