@@ -7,7 +7,7 @@ import sys
 import click
 
 from cwnd import Advice, advise
-from cwnd._cli.options import NUMBERS, flag_errors, read_number
+from cwnd._cli.options import flag_errors, read_number, read_numbers
 from cwnd._cli.progress import progress_bar
 from cwnd._common.errors import one_line
 
@@ -57,7 +57,7 @@ def advise_command(
     quick: bool,
     files: str | None,
     as_json: bool,
-    **given: str,
+    **given: str | None,
 ) -> None:
     """Say what limits on a path today, run the candidates there, and say which one to use.
 
@@ -97,10 +97,7 @@ def advise_command(
             files=files,
             told=tell,
             progress=progress,
-            **{
-                name: read_number(value) if value and name in NUMBERS else value
-                for name, value in given.items()
-            },
+            **read_numbers({name: value for name, value in given.items() if value is not None}),
         )
     if as_json:
         click.echo(advice.to_json())

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from cwnd._cli.options import NUMBERS, flag_errors, read_number, read_params
+from cwnd._cli.options import flag_errors, read_numbers, read_params
 from cwnd._cli.progress import progress_bar
 from cwnd._cli.tables import new_table, open_console
 from cwnd._common.errors import one_line
@@ -49,11 +49,7 @@ def model_command(
     """
     from cwnd._analysis import model
 
-    given: dict[str, Any] = {
-        name: read_number(value) if name in NUMBERS else value
-        for name, value in flags.items()
-        if value is not None
-    }
+    given = read_numbers({name: value for name, value in flags.items() if value is not None})
     with flag_errors(), progress_bar() as progress:
         compared = model.compare(cca, params=read_params([cca], params)[cca], progress=progress, **given)
     if out is not None:

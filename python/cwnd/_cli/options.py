@@ -74,7 +74,7 @@ class Changes(TypedDict, total=False):
 
 
 #: Flags whose value is a number in TOML.
-NUMBERS = {"flows", "loss", "per", "ecn_threshold", "seed", "repeat", "samples"}
+_NUMBERS = {"flows", "loss", "per", "ecn_threshold", "seed", "repeat", "samples"}
 
 #: Arguments of the API that are flags and do not describe a scenario.
 _OTHER_FLAGS = {
@@ -212,11 +212,7 @@ def read_scenarios(files: tuple[str, ...], flags: Mapping[str, Flag]) -> list[Sc
     ccas, written = flags["ccas"] or (), flags["params"] or ()
     if not ccas:
         raise error("", "nothing to simulate; give a scenario FILE or --cca NAME")
-    arguments = {
-        name: read_number(value) if name in NUMBERS else value
-        for name, value in flags.items()
-        if isinstance(value, str)
-    }
+    arguments = read_numbers({name: value for name, value in flags.items() if isinstance(value, str)})
     for cca in ccas:
         _refuse_list(cca)
     # Algorithms that share the bottleneck.
@@ -290,6 +286,11 @@ def read_number(text: str) -> Any:
     with contextlib.suppress(ValueError):
         return int(text) if re.fullmatch(r"[+-]?[0-9]+", text) else float(text)
     return text
+
+
+def read_numbers(flags: Mapping[str, str]) -> dict[str, Any]:
+    """The values of flags, those of `_NUMBERS` as numbers."""
+    return {name: read_number(value) if name in _NUMBERS else value for name, value in flags.items()}
 
 
 @contextlib.contextmanager
