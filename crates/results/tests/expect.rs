@@ -155,6 +155,14 @@ fn a_quantity_that_is_not_shown_cannot_be_seen_and_is_no_pass() {
     assert_eq!(given.decide("metric = 'goodput_mbps', at_most = 9"), fail("9.5"));
     assert_eq!(given.decide("metric = 'timeouts', at_most = 9"), unseen("no such metric"));
     assert_eq!(given.decide("event = 'loss', equals = 0"), unseen("no such event"));
+    // The reader refuses these; a manifest may have them.
+    let of_a_link = "events are of a flow, and this expectation is of a link";
+    for table in ["event = 'cut', equals = 0", "series = 'cwnd_pkts', after = 'cut', at_least = 0"] {
+        let mut expectation = expectation(table);
+        (expectation.flow, expectation.link) = (None, Some("bottleneck".to_owned()));
+        let judged = judge(&expectation, &given);
+        assert_eq!((judged.outcome, judged.found), unseen(of_a_link));
+    }
 }
 
 #[test]
