@@ -206,8 +206,11 @@ def _kept_verdict(own: Sequence[float], present: Sequence[float]) -> str:
 def finalists(
     measured: Round, goal: Goal, present: str, incumbent: str, random_loss: float, number: int
 ) -> list[str]:
-    """The candidates of a first look worth a second one: the best by score among those that seem fit, the one
-    with the most goodput of those that do not lose too much, the present algorithm and the incumbent."""
+    """The algorithms that get a second look.
+
+    These are the present algorithm, the incumbent, the `number` best candidates by score, fit ones first, and
+    the one with the most goodput among those that do not lose too much.
+    """
     judged = judge(measured, goal, present, incumbent, random_loss)
 
     def unfitness(one: Judged) -> int:

@@ -1,4 +1,4 @@
-"""The cost of an advice: how long its runs are and how many, so that it takes half a minute at most."""
+"""The cost of an advice: the number and length of its runs, for an answer in half a minute on two cores."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Effort(NamedTuple):
     """The part of the packets and time that an advice takes; fewest and most runs of both looks.
 
     `finalists`: candidates of the second look beside the present algorithm, the incumbent and the fastest.
-    `again`: those that are not settled get as many runs again.
+    `again`: candidates whose verdict is not settled are run again.
     """
 
     part: float
@@ -88,7 +88,7 @@ class Costs:
         return max(fewest, min(most, int(affordable)))
 
     def second(self, algorithms: int) -> Look:
-        """The look at those that the first one chose."""
+        """The look at the finalists."""
         return self._look(algorithms, 1.0, _SECOND_PKTS, self._runs)
 
     def third(self, second: Look, algorithms: int) -> Look:
