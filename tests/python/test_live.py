@@ -49,6 +49,57 @@ def test_a_live_run_fills_its_link_and_drops_from_the_buffer_on(file: Path, cwnd
         assert result["runs"][0]["flows"][0]["throughput_mbps"] == pytest.approx(10, rel=0.1)
 
 
+@needs_root
+def test_a_flow_whose_receiver_limits_it_has_its_window_in_each_round_trip(
+    tmp_path: Path, cwnd_command: Command
+) -> None:
+    for window_pkts in (4, 8):
+        limit = f'packet = "1448 bytes"\nstack = {{ receive_window = {window_pkts} }}\n'
+        (tmp_path / "limited.toml").write_text(SCENARIO.replace("1 s", "3 s") + limit)
+        done = cwnd_command("run", str(tmp_path / "limited.toml"), "--on", "live", "--json")
+        assert done.returncode in (0, 1), done.stderr
+        flow = json.loads(done.stdout)["runs"][0]["flows"][0]
+        assert flow["retransmitted_pkts"] == 0
+        if done.returncode == 0:  # as above
+            # A round trip is 20 ms and what a packet and its ACK take on the link.
+            least_ms = 20 + (1500 + 52) * 8 / 10e3
+            most_mbps = window_pkts * 1500 * 8e-3 / least_ms
+            assert 0.8 * most_mbps < flow["throughput_mbps"] < 1.02 * most_mbps
+
+
+@needs_root
+def test_a_transfer_over_a_long_path_ends_the_run_when_it_has_arrived(
+    tmp_path: Path, cwnd_command: Command
+) -> None:
+    (tmp_path / "far.toml").write_text(
+        """\
+duration = "30 s"
+samples = "off"
+[dumbbell]
+rate = "20 Mbps"
+delay = "200 ms"
+buffer = 200
+[[flows]]
+cca = "reno"
+packet = "1448 bytes"
+size = "1 MB"
+"""
+    )
+    began_s = time.monotonic()
+    done = cwnd_command("run", str(tmp_path / "far.toml"), "--on", "live", "--json")
+    took_s = time.monotonic() - began_s
+    assert done.returncode in (0, 1), done.stderr
+    result = json.loads(done.stdout)
+    # The datagrams that measure a way of 200 ms arrive no earlier: the rate is counted from then on.
+    assert any("of 20.0 Mbit/s" in note for note in result["notes"]), result["notes"]
+    run = result["runs"][0]
+    assert run["flows"][0]["fct_ms"] > 3 * 400
+    assert took_s < 30
+    # 691 packets of 1500 bytes in 30 s, although nobody waited for them; handshake and end are shorter.
+    bottleneck = next(link for link in run["links"] if link["link"] == "bottleneck")
+    assert bottleneck["utilization"] == pytest.approx(691 * 1500 * 8 / (20e6 * 30), rel=0.02)
+
+
 def count_network_namespaces() -> int:
     found = set()
     for process in Path("/proc").glob("[0-9]*"):

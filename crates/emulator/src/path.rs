@@ -5,7 +5,7 @@ use crate::pace::Pace;
 use crate::packet::Reader;
 use crate::shared::{BATCH, Shared};
 use crate::sys::{self, Core};
-use cwnd_engine::net::{self, Discipline, Endpoints, Next, Packet, Parts, Side, packet_by_packet};
+use cwnd_engine::net::{self, Discipline, Endpoints, NEVER, Next, Packet, Parts, Side, packet_by_packet};
 use cwnd_engine::{Control, Unfinished};
 use cwnd_results::Run;
 use cwnd_scenario::Scenario;
@@ -13,7 +13,7 @@ use std::cell::RefCell;
 use std::fs::File;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 /// Packets under way: about 2 GB of them.
 const PACKETS_MAX: usize = 1 << 20;
@@ -88,6 +88,7 @@ pub fn carry(
     while !shared.stop.load(Relaxed) {
         let now_ns = shared.now_ns();
         let has_work = network.next_event_ns() <= now_ns;
+        let flows_ended = shared.flows_ended.load(Acquire);
         network.advance(now_ns)?;
         let mut taken = 0;
         for reader in &mut readers {
@@ -104,11 +105,14 @@ pub fn carry(
             shared.worked_ns.fetch_add(shared.now_ns() - now_ns, Relaxed);
         }
         if taken == 0 {
+            if flows_ended && network.next_event_ns() == NEVER {
+                shared.is_quiet.store(true, Release);
+            }
             let devices = [&host.near, &host.far];
             host.pace.borrow_mut().wait(&devices, network.next_event_ns(), || shared.now_ns());
         }
     }
-    let end_ns = shared.now_ns();
+    let end_ns = shared.now_ns().max(shared.end_ns.load(Relaxed));
     network.advance(end_ns)?;
     let run = network.finish_at(end_ns);
     let held_at_drop_pkts = Some(held_at_drop_pkts.load(Relaxed)).filter(|&pkts| pkts < u64::MAX);

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 const TO: SocketAddrV4 = SocketAddrV4::new(FAR, FIRST_PORT);
 const PROBES: u32 = 10;
-/// How long datagrams are sent faster than the link.
+/// How long what arrives is counted, of datagrams that are sent faster than the link.
 const OVERLOAD_NS: u64 = 300_000_000;
 /// A path that passes less than this of the rate is not what was asked for.
 const RATE_SHARE: f64 = 0.99;
@@ -179,7 +179,7 @@ fn probe(near: &UdpSocket, scenario: &Scenario, watch: &impl Watch) -> Result<Op
     Ok(least_ns)
 }
 
-/// Sends more than the link carries, and returns what had been passed on when its queue was full, and at the end.
+/// Sends more than the link carries, and returns what had arrived when the path was full, and at the end.
 fn overload(
     near: &UdpSocket,
     scenario: &Scenario,
@@ -195,14 +195,16 @@ fn overload(
         near.send_to(&data, TO).map_err(failed)?;
     }
     let begin_ns = sys::now_ns();
+    // What is sent now arrives so much later.
+    let way_ns: u64 = scenario.flows[0].path.iter().map(|&link| scenario.links[link as usize].delay_ns).sum();
     let mut from = None;
     let mut sent = 0;
     loop {
         let passed_ns = sys::now_ns() - begin_ns;
-        if passed_ns > OVERLOAD_NS / 10 && from.is_none() {
+        if passed_ns > way_ns + OVERLOAD_NS / 10 && from.is_none() {
             from = Some(Passed::now(shared));
         }
-        if passed_ns > OVERLOAD_NS || !watch(0) {
+        if passed_ns > way_ns + OVERLOAD_NS || !watch(0) {
             let to = Passed::now(shared);
             return Ok((from.unwrap_or(to), to));
         }

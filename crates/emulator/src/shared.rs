@@ -20,6 +20,12 @@ pub struct FlowCounts {
 pub struct Shared {
     pub begin_ns: u64,
     pub stop: AtomicBool,
+    /// No flow sends any more.
+    pub flows_ended: AtomicBool,
+    /// Set by the emulator once the flows have ended and nothing is under way.
+    pub is_quiet: AtomicBool,
+    /// Links are measured up to here, or until they are stopped if that is later.
+    pub end_ns: AtomicU64,
     pub flows: Vec<FlowCounts>,
     pub last_arrival_ns: AtomicU64,
     /// Time in which data was moved.
@@ -31,6 +37,9 @@ impl Shared {
         Arc::new(Shared {
             begin_ns: sys::now_ns(),
             stop: AtomicBool::new(false),
+            flows_ended: AtomicBool::new(false),
+            is_quiet: AtomicBool::new(false),
+            end_ns: AtomicU64::new(0),
             flows: std::iter::repeat_with(FlowCounts::default).take(flows).collect(),
             last_arrival_ns: AtomicU64::new(0),
             worked_ns: AtomicU64::new(0),

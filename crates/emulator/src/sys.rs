@@ -168,6 +168,11 @@ pub fn read_at_least(stream: &TcpStream, bytes: i32) -> io::Result<()> {
     set_option(stream.as_raw_fd(), libc::SOL_SOCKET, libc::SO_RCVLOWAT, &bytes)
 }
 
+/// The connection, or those that a listener accepts, offer at most `bytes`.
+pub fn limit_window(socket: &impl AsRawFd, bytes: i32) -> io::Result<()> {
+    set_option(socket.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_WINDOW_CLAMP, &bytes)
+}
+
 /// Takes up to `bytes` that have arrived without copying them; 0 at the end.
 pub fn discard(stream: &TcpStream, bytes: usize) -> io::Result<usize> {
     // SAFETY: with MSG_TRUNC TCP writes nothing to the buffer.

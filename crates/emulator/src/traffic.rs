@@ -7,7 +7,10 @@ use cwnd_results::{FlowResult, FlowRow, FlowSamples, GroupSamples, Run, Transfer
 use cwnd_scenario::{Flow, Samples, Scenario, Size};
 use std::io::{ErrorKind, Write};
 use std::net::{Shutdown, SocketAddrV4, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{
+    AtomicBool, AtomicU64,
+    Ordering::{Acquire, Relaxed, Release},
+};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -108,7 +111,8 @@ fn size_of(flow: &Flow) -> Option<u64> {
     }
 }
 
-/// Sends for the scenario's duration; `names` are the algorithms by flow. None: stopped.
+/// Sends for the scenario's duration, or until all flows have ended and nothing is under way; `names` are the
+/// algorithms by flow. None: stopped.
 pub fn run(
     scenario: &Scenario,
     names: &[String],
@@ -122,11 +126,15 @@ pub fn run(
         let listen = move || TcpListener::bind(SocketAddrV4::new(FAR, port));
         let listener = ends.far.spawn(listen).join().expect("it does not panic");
         let listener = listener.map_err(Error::of(format!("port {port}")))?;
+        let window_bytes = window_bytes(&scenario.flows[flow]);
+        if let Some(bytes) = window_bytes {
+            sys::limit_window(&listener, bytes).map_err(Error::of("a receive window"))?;
+        }
         listener
             .set_nonblocking(true)
             .map_err(|error| Error::Machine(error.to_string(), Some(error.into())))?;
         let (shared, live) = (Arc::clone(&ends.shared), Arc::clone(live));
-        receivers.push(ends.far.spawn(move || receive(&listener, &shared, &live)));
+        receivers.push(ends.far.spawn(move || receive(&listener, window_bytes, &shared, &live)));
     }
     // Starts count from here: making sockets has taken some time.
     let base_ns = ends.shared.now_ns();
@@ -144,6 +152,13 @@ pub fn run(
         observer.look(now_ns);
         if now_ns >= scenario.duration_ns {
             break;
+        }
+        if now_ns >= scenario.warmup_ns && ends.shared.is_quiet.load(Acquire) {
+            ends.shared.end_ns.store(base_ns + scenario.duration_ns, Relaxed);
+            break;
+        }
+        if senders.iter().all(thread::JoinHandle::is_finished) {
+            ends.shared.flows_ended.store(true, Release);
         }
         goes_on = watch(now_ns);
         let next_ns = (now_ns / observer.tick_ns + 1) * observer.tick_ns;
@@ -164,7 +179,13 @@ pub fn run(
     Ok(Some(traffic))
 }
 
-fn receive(listener: &TcpListener, shared: &Shared, live: &Live) {
+/// The payload that the receiver allows in flight, where the scenario limits it.
+fn window_bytes(flow: &Flow) -> Option<i32> {
+    let bytes = i64::from(flow.stack.receive_window_pkts?) * i64::from(flow.payload_bytes);
+    Some(bytes.try_into().unwrap_or(i32::MAX))
+}
+
+fn receive(listener: &TcpListener, window_bytes: Option<i32>, shared: &Shared, live: &Live) {
     let stream = loop {
         match listener.accept() {
             Ok((stream, _)) => break stream,
@@ -174,12 +195,19 @@ fn receive(listener: &TcpListener, shared: &Shared, live: &Live) {
     };
     let _ = stream.set_nonblocking(false);
     let _ = stream.set_read_timeout(Some(PATIENCE));
-    // Reads must not cause ACKs of their own.
-    let _ = sys::read_at_least(&stream, CHUNK_BYTES as i32 / 4);
+    // Reads must not cause ACKs of their own, nor wait for more than the window.
+    let at_least = window_bytes.map_or(i32::MAX, |bytes| bytes / 4).min(CHUNK_BYTES as i32 / 4);
+    let _ = sys::read_at_least(&stream, at_least);
     while !shared.stop.load(Relaxed) {
         match sys::discard(&stream, 4 * CHUNK_BYTES) {
             Ok(0) => return,
-            Ok(bytes) => drop(live.received_bytes.fetch_add(bytes as u64, Relaxed)),
+            Ok(bytes) => {
+                live.received_bytes.fetch_add(bytes as u64, Relaxed);
+                // The kernel raises the limit when it learns how large packets are in memory.
+                if let Some(bytes) = window_bytes {
+                    let _ = sys::limit_window(&stream, bytes);
+                }
+            }
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
             Err(_) => return,
         }
