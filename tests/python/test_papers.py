@@ -295,6 +295,9 @@ def test_real_kernels_run_what_the_paper_ran_on_a_testbed_and_the_readings_that_
     assert ([item.name for item in selection.items], selection.traces) == (["fig2"], [])
     points = [point.values for point in measure.plan(selection).points]
     assert {(point["experiment"], point["reading"]) for point in points} == {("bed", None), ("bed", "slow")}
+    # There a run takes the time of its transfers.
+    points = [point.values for point in measure.plan(selection._replace(world="live")).points]
+    assert {(point["experiment"], point["reading"]) for point in points} == {("bed", None)}
 
 
 def test_a_wrong_paper_toml_gets_one_line(folder: Path) -> None:

@@ -64,7 +64,7 @@ def numbers(measured: Measured, simulated: Measured | None) -> list[Number]:
             verdict = "not judged"
         else:
             verdict = "agrees" if ours.agrees(value) else "differs"
-        cause = _cause(measured, its, row, value, ours) if verdict == "differs" else None
+        cause = _cause(measured, simulated, its, row, value, ours) if verdict == "differs" else None
         beside = None if simulated is None else _ours(simulated, its, row, None)
         judged.append(Number(its.name, row, its.metrics[row["metric"]], ours, verdict, cause, beside))
     return judged
@@ -97,14 +97,22 @@ def _ours(measured: Measured, item: Item, row: Mapping[str, str], reading: str |
 
 
 def _cause(
-    measured: Measured, item: Item, row: Mapping[str, str], value: float, ours: SeedEstimate | None
+    measured: Measured,
+    simulated: Measured | None,
+    item: Item,
+    row: Mapping[str, str],
+    value: float,
+    ours: SeedEstimate | None,
 ) -> str | None:
+    """The first cause that the values bear out; a reading that this world did not run is the simulator's."""
     for cause in measured.paper.causes:
         if any(row.get(column) not in values for column, values in cause.of.items()):
             continue
         if cause.tested is not None:
             return cause.text
         of = ours if cause.reading is None else _ours(measured, item, row, cause.reading)
+        if of is None and simulated is not None:
+            of = _ours(simulated, item, row, cause.reading)
         if of is None:
             continue
         if cause.within == "runs" and of.least <= value <= of.most:

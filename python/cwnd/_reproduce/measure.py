@@ -88,12 +88,15 @@ def select(
 def plan(selection: Selection) -> sweep.Plan:
     """The runs that the selected items need. A point without randomness has one seed, the others `seeds`.
 
-    With `quick`, and on real kernels, only the readings that explain a difference are run.
+    With `quick`, and on real kernels, only the readings that explain a difference are run; in the world `live`,
+    where each run takes the time of its transfers, none: those of the simulator explain.
     """
     paper = selection.paper
     explaining = {cause.reading for cause in paper.causes}
     is_short = selection.quick or selection.world != "sim"
     readings = [one for one in paper.readings.values() if not is_short or one.name in explaining]
+    if selection.world == "live":
+        readings = []
     points = []
     for experiment in paper.experiments.values():
         items = [item for item in selection.items if item.experiment == experiment.name]
