@@ -3,7 +3,7 @@
 use crate::pace::Pace;
 use crate::packet::{Packet, mark};
 use crate::shared::{FlowCounts, Shared};
-use cwnd_engine::net::{Counts, Datagram, Endpoints, Load, NEVER, Received, Side, counted};
+use cwnd_engine::net::{self, Counts, Datagram, Endpoints, NEVER, Received, Side, counted};
 use cwnd_results::FlowResult;
 use std::any::Any;
 use std::cell::RefCell;
@@ -51,18 +51,24 @@ impl<'a> Endpoints<'a> for Kernel<'a> {
         self.host.inboxes[self.flow].borrow().front().map_or(NEVER, |(at_ns, _)| *at_ns)
     }
 
-    fn on_timer(&mut self, now_ns: u64, out: &mut Vec<Load>) {
+    fn on_timer(&mut self, now_ns: u64, out: &mut Vec<net::Packet>) {
         let mut inbox = self.host.inboxes[self.flow].borrow_mut();
         let read = inbox.iter().take_while(|(at_ns, _)| *at_ns <= now_ns).count();
         for (_, packet) in inbox.drain(..read) {
             let Packet { to, wire_bytes: bytes, has_payload, codepoint, .. } = packet;
             self.sent_pkts += u64::from(to == Side::Receiver && has_payload);
             let content = Box::new(packet);
-            out.push(Load::Datagram(Box::new(Datagram { to, bytes, codepoint, marked: false, content })));
+            out.push(net::Packet::Datagram(Box::new(Datagram {
+                to,
+                bytes,
+                codepoint,
+                marked: false,
+                content,
+            })));
         }
     }
 
-    fn on_datagram(&mut self, now_ns: u64, datagram: Datagram, _: &mut Vec<Load>) {
+    fn on_datagram(&mut self, now_ns: u64, datagram: Datagram, _: &mut Vec<net::Packet>) {
         let Datagram { to, bytes, marked, content, .. } = datagram;
         let content: Box<dyn Any> = content;
         let mut packet = content.downcast::<Packet>().expect("its ends sent it");

@@ -5,7 +5,7 @@ use crate::pace::Pace;
 use crate::packet::Reader;
 use crate::shared::{BATCH, Shared};
 use crate::sys::{self, Core};
-use cwnd_engine::net::{self, Discipline, Endpoints, NEVER, Next, Packet, Parts, Side, packet_by_packet};
+use cwnd_engine::net::{self, Discipline, Endpoints, NEVER, Next, Parts, Queued, Side, packet_by_packet};
 use cwnd_engine::{Control, Unfinished};
 use cwnd_results::Run;
 use cwnd_scenario::Scenario;
@@ -35,7 +35,7 @@ struct Noted {
 }
 
 impl Discipline for Noted {
-    fn enqueue(&mut self, now_ns: u64, packet: Packet, sending: bool, dropped: &mut Vec<Packet>) {
+    fn enqueue(&mut self, now_ns: u64, packet: Queued, sending: bool, dropped: &mut Vec<Queued>) {
         let (held_pkts, before) = (self.waiting_pkts() + u64::from(sending), dropped.len());
         self.discipline.enqueue(now_ns, packet, sending, dropped);
         if dropped.len() > before {
@@ -43,7 +43,7 @@ impl Discipline for Noted {
         }
     }
 
-    fn dequeue(&mut self, now_ns: u64, dropped: &mut Vec<Packet>) -> Next {
+    fn dequeue(&mut self, now_ns: u64, dropped: &mut Vec<Queued>) -> Next {
         self.discipline.dequeue(now_ns, dropped)
     }
 

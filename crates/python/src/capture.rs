@@ -2,7 +2,7 @@
 
 use crate::scenario::PyScenario;
 use crate::{Error, refuse};
-use cwnd_engine::net::{Load, Parts, Segment, SelectiveAck, Side, Tap};
+use cwnd_engine::net::{Packet, Parts, Segment, SelectiveAck, Side, Tap};
 use cwnd_engine::{BorrowedSimulation, Control};
 use cwnd_evidence::write::{Frame, PAYLOAD_MAX, Writer};
 use cwnd_scenario::receive_memory::ReceiveWindow;
@@ -280,11 +280,11 @@ impl<W: Write> Recorder<'_, W> {
 }
 
 impl<W: Write> Tap for Recorder<'_, W> {
-    fn see(&mut self, at: Side, now_ns: u64, load: &Load) {
-        match load {
-            Load::Data(segment) => self.data(at, now_ns, segment),
-            Load::Ack(ack) => self.ack(at, now_ns, ack),
-            Load::Datagram(_) => {}
+    fn see(&mut self, at: Side, now_ns: u64, packet: &Packet) {
+        match packet {
+            Packet::Data(segment) => self.data(at, now_ns, segment),
+            Packet::Ack(ack) => self.ack(at, now_ns, ack),
+            Packet::Datagram(_) => {}
         }
     }
 }

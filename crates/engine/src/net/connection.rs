@@ -18,8 +18,9 @@ pub struct Connection<'a> {
     pub acks: AckCounts,
     /// Data packets and ACKs between the ends.
     pub under_way_pkts: u64,
-    /// When its timers are looked at next, or NEVER. Events from before a timer moved may come later; they find nothing due.
-    pub timer_at_ns: u64,
+    /// When the first event comes that was scheduled for its timers, or NEVER. A timer may have moved since; the event then finds
+    /// nothing due.
+    pub timer_event_ns: u64,
     /// When it began, and when the warmup ended if that is later.
     pub measured_from_ns: u64,
     /// Counts at the end of the warmup, and the segments that had arrived beyond a missing one, each with its payload.
@@ -36,7 +37,7 @@ impl<'a> Connection<'a> {
             lost_pkts: 0,
             acks: AckCounts::default(),
             under_way_pkts: 0,
-            timer_at_ns: NEVER,
+            timer_event_ns: NEVER,
             measured_from_ns,
             before: None,
         }

@@ -1,6 +1,6 @@
 //! Datagrams at a constant rate, and their sink.
 
-use crate::net::endpoints::{Endpoints, Load};
+use crate::net::endpoints::{Endpoints, Packet};
 use crate::net::measure::counts::{Counts, Received};
 use crate::net::measure::rows::datagrams_row;
 use crate::tcp::packet::{Segment, Tag};
@@ -55,11 +55,11 @@ impl<'a> Endpoints<'a> for Datagrams<'a> {
         if at_ns < self.flow.stop_ns { at_ns } else { NEVER }
     }
 
-    fn on_timer(&mut self, now_ns: u64, out: &mut Vec<Load>) {
-        out.push(Load::Data(self.send(now_ns)));
+    fn on_timer(&mut self, now_ns: u64, out: &mut Vec<Packet>) {
+        out.push(Packet::Data(self.send(now_ns)));
     }
 
-    fn on_data(&mut self, now_ns: u64, _: Segment, _: &mut Vec<Load>) {
+    fn on_data(&mut self, now_ns: u64, _: Segment, _: &mut Vec<Packet>) {
         self.receive(now_ns);
     }
 

@@ -14,7 +14,7 @@ pub type TcpSender<'a> = Sender<'a, Box<dyn CongestionControl>>;
 
 /// A packet between the two ends.
 #[derive(Clone)]
-pub enum Load {
+pub enum Packet {
     /// To the receiver.
     Data(Segment),
     /// To the sender.
@@ -74,13 +74,13 @@ impl Clone for Datagram {
     }
 }
 
-impl Load {
+impl Packet {
     /// The end that it goes to.
     pub fn to(&self) -> Side {
         match self {
-            Load::Data(_) => Side::Receiver,
-            Load::Ack(_) => Side::Sender,
-            Load::Datagram(datagram) => datagram.to,
+            Packet::Data(_) => Side::Receiver,
+            Packet::Ack(_) => Side::Sender,
+            Packet::Datagram(datagram) => datagram.to,
         }
     }
 }
@@ -94,16 +94,16 @@ pub trait Endpoints<'a> {
     fn next_due_ns(&self) -> u64;
 
     /// The time is [`Endpoints::next_due_ns`], which is later afterwards. What is sent is appended to `out`.
-    fn on_timer(&mut self, now_ns: u64, out: &mut Vec<Load>);
+    fn on_timer(&mut self, now_ns: u64, out: &mut Vec<Packet>);
 
     /// Data is at the receiver.
-    fn on_data(&mut self, _now_ns: u64, _segment: Segment, _out: &mut Vec<Load>) {}
+    fn on_data(&mut self, _now_ns: u64, _segment: Segment, _out: &mut Vec<Packet>) {}
 
     /// An ACK is at the sender.
-    fn on_ack(&mut self, _now_ns: u64, _ack: &SelectiveAck, _out: &mut Vec<Load>) {}
+    fn on_ack(&mut self, _now_ns: u64, _ack: &SelectiveAck, _out: &mut Vec<Packet>) {}
 
     /// A datagram is at one end.
-    fn on_datagram(&mut self, _now_ns: u64, _datagram: Datagram, _out: &mut Vec<Load>) {}
+    fn on_datagram(&mut self, _now_ns: u64, _datagram: Datagram, _out: &mut Vec<Packet>) {}
 
     /// The size of an ACK on the wire.
     fn ack_bytes(&self, _ack: &SelectiveAck) -> u32 {

@@ -33,8 +33,8 @@ pub enum AtLink {
     Opportunity,
     /// A packet arrives. It finds one that leaves at this instant still there.
     Arrival,
-    /// A packet may leave.
-    Departure,
+    /// The link is free: a packet may leave.
+    Free,
 }
 
 impl Order {
@@ -56,7 +56,7 @@ impl Order {
     /// The order that has this `key`.
     #[inline]
     fn of(key: u64) -> Order {
-        const PARTS: [AtLink; 3] = [AtLink::Opportunity, AtLink::Arrival, AtLink::Departure];
+        const PARTS: [AtLink; 3] = [AtLink::Opportunity, AtLink::Arrival, AtLink::Free];
         let index = (key >> 2) as u32;
         match key >> 34 {
             0 => Order::Transfer(index),
@@ -232,10 +232,10 @@ mod tests {
             Order::Timer,
             Order::Ack,
             Order::Data,
-            Order::Link(0, AtLink::Departure),
+            Order::Link(0, AtLink::Free),
             Order::Link(1, AtLink::Opportunity),
             Order::Link(1, AtLink::Arrival),
-            Order::Link(1, AtLink::Departure),
+            Order::Link(1, AtLink::Free),
             Order::Warmup,
             Order::Sample,
         ];

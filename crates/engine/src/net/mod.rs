@@ -19,6 +19,14 @@
 //! delays it, and may lose it, deliver it twice or before another. Sizes are those on the wire: a SYN, an ACK and a short last
 //! segment are packets of their size.
 //!
+//! **An end may not** know more than the packets that reach it, the time and its own timers; nothing of links, queues or other
+//! connections, but for a barrier. It may not act when the network does not call it, ask for a timer in the past, or change what it
+//! has sent.
+//!
+//! **A link may not** make a packet, but for the copy of a wire that duplicates; change one, but for its mark; or know what is
+//! behind it. A discipline sees a packet's connection, size, codepoint, mark and time of arrival, and no more. It sends or drops each
+//! packet once, and says that it is empty only when no packet waits.
+//!
 //! **One instant** has an order (`events.rs`): transfers begin, timers run out, ACKs are at senders, data is at receivers; then the
 //! links by their numbers; then the warmup ends, and samples are taken. At a link arrivals come before departures: a packet that
 //! arrives just as another leaves, at the same tick, finds it still there. Only the opportunity of a trace comes before an arrival of
@@ -61,9 +69,9 @@ mod tcp;
 
 use crate::control::{Control, Unfinished};
 use crate::instances::Custom;
-pub use crate::net::endpoints::{Content, Datagram, Endpoints, Load, Side};
+pub use crate::net::endpoints::{Content, Datagram, Endpoints, Packet, Side};
 use crate::net::link::fineness::finer_links;
-pub use crate::net::link::queue::discipline::{Discipline, Next, Packet};
+pub use crate::net::link::queue::discipline::{Discipline, Next, Queued};
 pub use crate::net::link::queue::packet_by_packet;
 pub use crate::net::measure::counts::{Counts, Received};
 use crate::net::measure::observe::Observation;

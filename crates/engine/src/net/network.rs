@@ -4,7 +4,7 @@ use crate::control::{Control, Unfinished};
 use crate::instances::registered;
 use crate::net::connection::Connection;
 use crate::net::datagrams::Datagrams;
-use crate::net::endpoints::{Endpoints, Load, Side};
+use crate::net::endpoints::{Endpoints, Packet, Side};
 use crate::net::events::{AtLink, Event, Events, Order, Rank, sort_tied};
 use crate::net::group::Group;
 use crate::net::lifetime::start_jitter_ns;
@@ -31,17 +31,17 @@ use std::sync::atomic::Ordering::Relaxed;
 /// Between two looks at whether the run goes on.
 const EVENTS_PER_LOOK: u64 = 1 << 16;
 
-/// A packet between the ends of a connection.
+/// A packet on its way, and how far it is.
 #[derive(Clone)]
-struct Packet {
+struct Transit {
     connection: u32,
-    load: Load,
+    packet: Packet,
     /// Links of its route that it has crossed.
     crossed: usize,
     /// Since when the link that it crossed last had been sending without a pause.
     busy_since_ns: u64,
-    /// The constant delay that it takes behind all links.
-    delay_ns: u64,
+    /// Behind all links, where it takes its constant delay.
+    is_past_links: bool,
 }
 
 pub struct Network<'a, T> {
@@ -58,14 +58,14 @@ pub struct Network<'a, T> {
     pub(super) events: Events,
     pub(super) links: Vec<Link<'a, T>>,
     /// By number; those of `vacant` are not under way.
-    packets: Vec<Option<Packet>>,
+    transits: Vec<Option<Transit>>,
     vacant: Vec<u32>,
     /// Those of the scenario's flows, then further ones of flows with arrivals. One that is over is used again for a later transfer
     /// of its flow.
     pub(super) connections: Vec<Connection<'a>>,
     pub(super) groups: Vec<Group<'a>>,
     /// Packets that an end sends, until they are on their way.
-    out: Vec<Load>,
+    out: Vec<Packet>,
     /// Packets that arrive at one link at one instant.
     tied: Vec<u32>,
     pub(super) links_before: Option<Vec<LinkCounts>>,
@@ -97,7 +97,7 @@ impl<'a, T: Tick> Network<'a, T> {
             event_count: 0,
             events: Events::default(),
             links: links.collect(),
-            packets: Vec::new(),
+            transits: Vec::new(),
             vacant: Vec::new(),
             connections: Vec::new(),
             groups: Vec::new(),
@@ -177,7 +177,7 @@ impl<'a, T: Tick> Network<'a, T> {
                     self.tied.extend(std::iter::from_fn(|| self.events.next_tied(order)));
                     self.reach_link(link, now_ns);
                 }
-                Order::Link(link, AtLink::Opportunity | AtLink::Departure) => self.depart(link, at_ticks),
+                Order::Link(link, AtLink::Opportunity | AtLink::Free) => self.depart(link, at_ticks),
                 Order::Warmup => self.begin_measuring(now_ns),
                 Order::Sample => {
                     self.sample(now_ns);
@@ -199,7 +199,7 @@ impl<'a, T: Tick> Network<'a, T> {
         if self.control.stop.load(Relaxed) {
             return Err(Unfinished::Stopped);
         }
-        if self.packets.len() - self.vacant.len() > self.parts.packets_max {
+        if self.transits.len() - self.vacant.len() > self.parts.packets_max {
             return Err(Unfinished::Crowded { packets_max: self.parts.packets_max, at_ns: now_ns });
         }
         Ok(())
@@ -208,16 +208,16 @@ impl<'a, T: Tick> Network<'a, T> {
     pub(super) fn schedule_timer(&mut self, connection: u32) {
         let owner = &mut self.connections[connection as usize];
         let due_ns = owner.ends.next_due_ns();
-        if due_ns < owner.timer_at_ns {
-            owner.timer_at_ns = due_ns;
+        if due_ns < owner.timer_event_ns {
+            owner.timer_event_ns = due_ns;
             self.events.schedule(T::count(due_ns), Order::Timer, connection);
         }
     }
 
     fn on_timer(&mut self, connection: u32, now_ns: u64) {
         let owner = &mut self.connections[connection as usize];
-        if owner.timer_at_ns == now_ns {
-            owner.timer_at_ns = NEVER;
+        if owner.timer_event_ns == now_ns {
+            owner.timer_event_ns = NEVER;
         }
         // Timers move: that of an event may run out later, or not at all.
         if owner.ends.next_due_ns() <= now_ns {
@@ -232,10 +232,10 @@ impl<'a, T: Tick> Network<'a, T> {
     fn after_event_of(&mut self, connection: u32, now_ns: u64) {
         let mut out = std::mem::take(&mut self.out);
         let flow = &self.scenario.flows[self.connections[connection as usize].flow as usize];
-        for load in out.drain(..) {
-            let delay_ns = if load.to() == Side::Sender { flow.return_delay_ns } else { 0 };
-            self.connections[connection as usize].acks.sent += u64::from(load.to() == Side::Sender);
-            let number = self.put(Packet { connection, load, crossed: 0, busy_since_ns: 0, delay_ns });
+        for packet in out.drain(..) {
+            self.connections[connection as usize].acks.sent += u64::from(packet.to() == Side::Sender);
+            let transit = Transit { connection, packet, crossed: 0, busy_since_ns: 0, is_past_links: false };
+            let number = self.put(transit);
             self.go_on(number, now_ns);
         }
         self.out = out;
@@ -273,10 +273,14 @@ impl<'a, T: Tick> Network<'a, T> {
         }
     }
 
+    fn flow_of(&self, transit: &Transit) -> &'a Flow {
+        &self.scenario.flows[self.connections[transit.connection as usize].flow as usize]
+    }
+
     /// The links that a packet crosses.
-    fn route(&self, packet: &Packet) -> &'a [u32] {
-        let flow = &self.scenario.flows[self.connections[packet.connection as usize].flow as usize];
-        match packet.load.to() {
+    fn route(&self, transit: &Transit) -> &'a [u32] {
+        let flow = self.flow_of(transit);
+        match transit.packet.to() {
             Side::Receiver => &flow.path,
             Side::Sender => &flow.reverse_path,
         }
@@ -284,62 +288,70 @@ impl<'a, T: Tick> Network<'a, T> {
 
     /// A packet is sent at `at_ns`, or is at the far end of a link then: it is at the next link, or at its end.
     fn go_on(&mut self, number: u32, at_ns: u64) {
-        let packet = self.packet(number);
-        let order = match self.route(packet).get(packet.crossed) {
+        let transit = self.transit(number);
+        let order = match self.route(transit).get(transit.crossed) {
             Some(&link) => Order::Link(link, AtLink::Arrival),
-            None if packet.load.to() == Side::Sender => Order::Ack,
+            None if transit.packet.to() == Side::Sender => Order::Ack,
             None => Order::Data,
         };
         self.events.schedule(T::count(at_ns), order, number);
     }
 
-    fn packet(&self, number: u32) -> &Packet {
-        self.packets[number as usize].as_ref().expect("it is under way")
+    fn transit(&self, number: u32) -> &Transit {
+        self.transits[number as usize].as_ref().expect("it is under way")
     }
 
     /// A packet begins its way, and gets a number.
-    fn put(&mut self, packet: Packet) -> u32 {
-        let number = self.vacant.pop().unwrap_or(self.packets.len() as u32);
-        if number as usize == self.packets.len() {
-            self.packets.push(None);
+    fn put(&mut self, transit: Transit) -> u32 {
+        let number = self.vacant.pop().unwrap_or(self.transits.len() as u32);
+        if number as usize == self.transits.len() {
+            self.transits.push(None);
         }
-        self.connections[packet.connection as usize].under_way_pkts += 1;
-        self.packets[number as usize] = Some(packet);
+        self.connections[transit.connection as usize].under_way_pkts += 1;
+        self.transits[number as usize] = Some(transit);
         number
     }
 
     /// A packet is at the end of its way.
-    fn take(&mut self, number: u32) -> Packet {
-        let packet = self.packets[number as usize].take().expect("it is under way");
+    fn take(&mut self, number: u32) -> Transit {
+        let transit = self.transits[number as usize].take().expect("it is under way");
         self.vacant.push(number);
-        self.connections[packet.connection as usize].under_way_pkts -= 1;
-        packet
+        self.connections[transit.connection as usize].under_way_pkts -= 1;
+        transit
     }
 
     /// A packet that has crossed links is at the far end of the last.
     fn note_delivery(&mut self, number: u32) {
-        let packet = self.packet(number);
-        if let Some(last) = packet.crossed.checked_sub(1) {
-            let link = self.route(packet)[last];
+        let transit = self.transit(number);
+        if let Some(last) = transit.crossed.checked_sub(1) {
+            let link = self.route(transit)[last];
             self.links[link as usize].delivered_pkts += 1;
         }
     }
 
+    /// The constant delay between the last link and the end.
+    fn delay_past_links_ns(&self, number: u32) -> u64 {
+        let transit = self.transit(number);
+        if transit.packet.to() == Side::Sender { self.flow_of(transit).return_delay_ns } else { 0 }
+    }
+
+    /// A packet is at its end, or behind the last link of its way.
     fn reach_end(&mut self, number: u32, now_ns: u64) {
-        self.note_delivery(number);
-        if let Some(packet @ Packet { delay_ns: 1.., .. }) = &mut self.packets[number as usize] {
-            let at_ticks = T::count(now_ns + packet.delay_ns);
-            // It comes here again after the constant delay. Its delivery was counted, which 0 links crossed say.
-            (packet.crossed, packet.delay_ns) = (0, 0);
-            return self.events.schedule(at_ticks, Order::Ack, number);
+        if !self.transit(number).is_past_links {
+            self.note_delivery(number);
+            let delay_ns = self.delay_past_links_ns(number);
+            if delay_ns > 0 {
+                self.transits[number as usize].as_mut().expect("it is under way").is_past_links = true;
+                return self.events.schedule(T::count(now_ns + delay_ns), Order::Ack, number);
+            }
         }
-        let Packet { connection, load, .. } = self.take(number);
+        let Transit { connection, packet, .. } = self.take(number);
         let Connection { ends, acks, .. } = &mut self.connections[connection as usize];
-        acks.arrived += u64::from(load.to() == Side::Sender);
-        match load {
-            Load::Data(segment) => ends.on_data(now_ns, segment, &mut self.out),
-            Load::Ack(ack) => ends.on_ack(now_ns, &ack, &mut self.out),
-            Load::Datagram(datagram) => ends.on_datagram(now_ns, *datagram, &mut self.out),
+        acks.arrived += u64::from(packet.to() == Side::Sender);
+        match packet {
+            Packet::Data(segment) => ends.on_data(now_ns, segment, &mut self.out),
+            Packet::Ack(ack) => ends.on_ack(now_ns, &ack, &mut self.out),
+            Packet::Datagram(datagram) => ends.on_datagram(now_ns, *datagram, &mut self.out),
         }
         self.after_event_of(connection, now_ns);
     }
@@ -349,14 +361,14 @@ impl<'a, T: Tick> Network<'a, T> {
         let mut tied = std::mem::take(&mut self.tied);
         if tied.len() > 1 {
             let rank = |number: u32| -> Rank {
-                let &Packet { connection, crossed, busy_since_ns, .. } = self.packet(number);
+                let &Transit { connection, crossed, busy_since_ns, .. } = self.transit(number);
                 let Connection { flow, transfer, .. } = self.connections[connection as usize];
                 ((crossed > 0).then_some(Reverse(busy_since_ns)), flow, transfer)
             };
             let origin = |number: u32| {
-                let packet = self.packet(number);
-                let before = packet.crossed.checked_sub(1);
-                (packet.connection, before.map(|last| self.route(packet)[last]))
+                let transit = self.transit(number);
+                let before = transit.crossed.checked_sub(1);
+                (transit.connection, before.map(|last| self.route(transit)[last]))
             };
             sort_tied(&mut tied, rank, origin);
         }
@@ -371,21 +383,20 @@ impl<'a, T: Tick> Network<'a, T> {
 
     /// A packet as a link sees it.
     fn arriving(&self, number: u32, now_ns: u64) -> Arriving {
-        let Packet { connection, load, .. } = self.packet(number);
-        let owner = &self.connections[*connection as usize];
-        let flow = &self.scenario.flows[owner.flow as usize];
-        let (segment, codepoint) = match load {
-            Load::Data(segment) => (*segment, codepoint(flow)),
-            Load::Ack(ack) => {
-                let tag = Tag::new(0, 0).sized(owner.ends.ack_bytes(ack));
+        let transit = self.transit(number);
+        let (connection, flow) = (transit.connection, self.flow_of(transit));
+        let (segment, codepoint) = match &transit.packet {
+            Packet::Data(segment) => (*segment, codepoint(flow)),
+            Packet::Ack(ack) => {
+                let tag = Tag::new(0, 0).sized(self.connections[connection as usize].ends.ack_bytes(ack));
                 (Segment { tag, sent_ns: now_ns }, Codepoint::NotEct)
             }
-            Load::Datagram(datagram) => {
+            Packet::Datagram(datagram) => {
                 let tag = Tag::new(0, 0).sized(datagram.bytes);
                 (Segment { tag, sent_ns: now_ns }, datagram.codepoint)
             }
         };
-        Arriving { now_ns, segment, label: number, flow: *connection, codepoint }
+        Arriving { now_ns, segment, label: number, flow: connection, codepoint }
     }
 
     /// A packet may leave `link`, unless its next departure has moved.
@@ -395,19 +406,19 @@ impl<'a, T: Tick> Network<'a, T> {
             return;
         }
         at.scheduled_ticks = NEVER;
-        if let Some(Departure { hop: number, segment, marked, busy_since_ns, passage }) = at.link.depart() {
-            if let Some(packet) = &mut self.packets[number as usize] {
-                packet.crossed += 1;
-                packet.busy_since_ns = busy_since_ns;
-                match &mut packet.load {
-                    Load::Data(sent) => *sent = segment.marked_if(marked),
-                    Load::Ack(_) => {}
-                    Load::Datagram(datagram) => datagram.marked |= marked,
+        if let Some(Departure { label: number, segment, marked, busy_since_ns, passage }) = at.link.depart() {
+            if let Some(transit) = &mut self.transits[number as usize] {
+                transit.crossed += 1;
+                transit.busy_since_ns = busy_since_ns;
+                match &mut transit.packet {
+                    Packet::Data(sent) => *sent = segment.marked_if(marked),
+                    Packet::Ack(_) => {}
+                    Packet::Datagram(datagram) => datagram.marked |= marked,
                 }
             }
             for _ in 1..passage.copies {
-                let copy = self.packet(number).clone();
-                let is_back = copy.load.to() == Side::Sender;
+                let copy = self.transit(number).clone();
+                let is_back = copy.packet.to() == Side::Sender;
                 self.connections[copy.connection as usize].acks.duplicated += u64::from(is_back);
                 let copy = self.put(copy);
                 self.go_on(copy, passage.at_ns);
@@ -423,7 +434,7 @@ impl<'a, T: Tick> Network<'a, T> {
     /// `link` has accepted or sent a packet: others may be dropped, and the next may leave at another time.
     fn after_event_at(&mut self, link: u32) {
         let at = &mut self.links[link as usize];
-        let order = if at.link.takes_opportunities() { AtLink::Opportunity } else { AtLink::Departure };
+        let order = if at.link.takes_opportunities() { AtLink::Opportunity } else { AtLink::Free };
         let due_ticks = at.link.next_departure_ticks();
         if std::mem::replace(&mut at.scheduled_ticks, due_ticks) != due_ticks {
             self.events.schedule(due_ticks, Order::Link(link, order), 0);
@@ -436,9 +447,9 @@ impl<'a, T: Tick> Network<'a, T> {
 
     /// A packet is dropped or lost.
     fn lose(&mut self, number: u32) {
-        let Packet { connection, load, .. } = self.take(number);
+        let Transit { connection, packet, .. } = self.take(number);
         let owner = &mut self.connections[connection as usize];
-        match load.to() {
+        match packet.to() {
             Side::Receiver => owner.lost_pkts += 1,
             Side::Sender => owner.acks.lost += 1,
         }

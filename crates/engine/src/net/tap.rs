@@ -1,6 +1,6 @@
 //! Ends of a connection that show what they send and what reaches them.
 
-use crate::net::endpoints::{Datagram, Endpoints, Load, Side, TcpSender};
+use crate::net::endpoints::{Datagram, Endpoints, Packet, Side, TcpSender};
 use crate::net::measure::counts::Counts;
 use crate::net::measure::samples::FlowLook;
 use crate::tcp::packet::{Segment, SelectiveAck};
@@ -9,8 +9,8 @@ use cwnd_results::FlowResult;
 
 /// A reader of what passes the two ends of a connection, in the order of time.
 pub trait Tap {
-    /// A packet is at the end `at`, which sends it or gets it: see [`Load::to`].
-    fn see(&mut self, at: Side, now_ns: u64, load: &Load);
+    /// A packet is at the end `at`, which sends it or gets it: see [`Packet::to`].
+    fn see(&mut self, at: Side, now_ns: u64, packet: &Packet);
 }
 
 /// Ends with a tap.
@@ -25,9 +25,9 @@ impl<'a> Tapped<'a> {
         Tapped { ends, tap }
     }
 
-    fn see_sent(&mut self, now_ns: u64, sent: &[Load]) {
-        for load in sent {
-            self.tap.see(load.to().other(), now_ns, load);
+    fn see_sent(&mut self, now_ns: u64, sent: &[Packet]) {
+        for packet in sent {
+            self.tap.see(packet.to().other(), now_ns, packet);
         }
     }
 }
@@ -41,30 +41,30 @@ impl<'a> Endpoints<'a> for Tapped<'a> {
         self.ends.next_due_ns()
     }
 
-    fn on_timer(&mut self, now_ns: u64, out: &mut Vec<Load>) {
+    fn on_timer(&mut self, now_ns: u64, out: &mut Vec<Packet>) {
         let before = out.len();
         self.ends.on_timer(now_ns, out);
         self.see_sent(now_ns, &out[before..]);
     }
 
-    fn on_data(&mut self, now_ns: u64, segment: Segment, out: &mut Vec<Load>) {
-        self.tap.see(Side::Receiver, now_ns, &Load::Data(segment));
+    fn on_data(&mut self, now_ns: u64, segment: Segment, out: &mut Vec<Packet>) {
+        self.tap.see(Side::Receiver, now_ns, &Packet::Data(segment));
         let before = out.len();
         self.ends.on_data(now_ns, segment, out);
         self.see_sent(now_ns, &out[before..]);
     }
 
-    fn on_ack(&mut self, now_ns: u64, ack: &SelectiveAck, out: &mut Vec<Load>) {
-        self.tap.see(Side::Sender, now_ns, &Load::Ack(Box::new(ack.clone())));
+    fn on_ack(&mut self, now_ns: u64, ack: &SelectiveAck, out: &mut Vec<Packet>) {
+        self.tap.see(Side::Sender, now_ns, &Packet::Ack(Box::new(ack.clone())));
         let before = out.len();
         self.ends.on_ack(now_ns, ack, out);
         self.see_sent(now_ns, &out[before..]);
     }
 
-    fn on_datagram(&mut self, now_ns: u64, datagram: Datagram, out: &mut Vec<Load>) {
-        let load = Load::Datagram(Box::new(datagram));
-        self.tap.see(load.to(), now_ns, &load);
-        let Load::Datagram(datagram) = load else { unreachable!("it was put there") };
+    fn on_datagram(&mut self, now_ns: u64, datagram: Datagram, out: &mut Vec<Packet>) {
+        let packet = Packet::Datagram(Box::new(datagram));
+        self.tap.see(packet.to(), now_ns, &packet);
+        let Packet::Datagram(datagram) = packet else { unreachable!("it was put there") };
         let (datagram, before) = (*datagram, out.len());
         self.ends.on_datagram(now_ns, datagram, out);
         self.see_sent(now_ns, &out[before..]);

@@ -1,6 +1,6 @@
 //! TCP: a sender and its receiver.
 
-use crate::net::endpoints::{Endpoints, Load, TcpSender};
+use crate::net::endpoints::{Endpoints, Packet, TcpSender};
 use crate::net::measure::counts::{Counts, Received};
 use crate::net::measure::rows::sender_row;
 use crate::net::measure::samples::FlowLook;
@@ -60,21 +60,21 @@ impl<'a> Tcp<'a> {
     }
 
     /// Sends what the window allows.
-    fn transmit(&mut self, now_ns: u64, out: &mut Vec<Load>) {
+    fn transmit(&mut self, now_ns: u64, out: &mut Vec<Packet>) {
         while let Some(tag) = self.sender.next_segment(now_ns) {
             self.send(now_ns, tag, out);
         }
     }
 
-    fn send(&mut self, now_ns: u64, tag: Tag, out: &mut Vec<Load>) {
-        out.push(Load::Data(self.sender.packet(now_ns, tag)));
+    fn send(&mut self, now_ns: u64, tag: Tag, out: &mut Vec<Packet>) {
+        out.push(Packet::Data(self.sender.packet(now_ns, tag)));
     }
 
     /// The receiver sends an ACK, with the SACK blocks that it has now.
-    fn acknowledge(&mut self, now_ns: u64, ack: Option<AckPacket>, out: &mut Vec<Load>) {
+    fn acknowledge(&mut self, now_ns: u64, ack: Option<AckPacket>, out: &mut Vec<Packet>) {
         let blocks = self.receiver.first_blocks();
         let sent = ack.map(|ack| AckPacket { returned_ns: now_ns, ..ack });
-        out.extend(sent.map(|ack| Load::Ack(Box::new(SelectiveAck { ack, blocks }))));
+        out.extend(sent.map(|ack| Packet::Ack(Box::new(SelectiveAck { ack, blocks }))));
     }
 
     fn received(&self) -> Received {
@@ -99,7 +99,7 @@ impl<'a> Endpoints<'a> for Tcp<'a> {
         start_ns.min(stop_ns).min(self.sender.timer_at()).min(ack_due_ns)
     }
 
-    fn on_timer(&mut self, now_ns: u64, out: &mut Vec<Load>) {
+    fn on_timer(&mut self, now_ns: u64, out: &mut Vec<Packet>) {
         if !self.sender.started && self.sender.start_ns <= now_ns {
             self.sender.start();
             self.transmit(now_ns, out);
@@ -118,7 +118,7 @@ impl<'a> Endpoints<'a> for Tcp<'a> {
         }
     }
 
-    fn on_data(&mut self, now_ns: u64, segment: Segment, out: &mut Vec<Load>) {
+    fn on_data(&mut self, now_ns: u64, segment: Segment, out: &mut Vec<Packet>) {
         let stop_ns = self.sender.flow.stop_ns;
         if now_ns > stop_ns && self.at_stop.is_none() {
             self.at_stop = Some(self.received());
@@ -131,7 +131,7 @@ impl<'a> Endpoints<'a> for Tcp<'a> {
         self.acknowledge(now_ns, ack, out);
     }
 
-    fn on_ack(&mut self, now_ns: u64, ack: &SelectiveAck, out: &mut Vec<Load>) {
+    fn on_ack(&mut self, now_ns: u64, ack: &SelectiveAck, out: &mut Vec<Packet>) {
         self.sender.on_ack(now_ns, &ack.ack, SackBlocks::Carried(&ack.blocks));
         self.sender.end_transfer(now_ns);
         self.transmit(now_ns, out);

@@ -2,7 +2,7 @@
 
 use crate::common::{answer, read};
 use cwnd_engine::Codepoint;
-use cwnd_engine::net::{Discipline, Packet};
+use cwnd_engine::net::{Discipline, Queued};
 use cwnd_engine::parts::named;
 
 fn queue(queue: &str) -> Box<dyn Discipline> {
@@ -17,8 +17,8 @@ fn limited(buffer: impl std::fmt::Display, queue: &str) -> Box<dyn Discipline> {
     named(&read(&text), 0, 1).unwrap()
 }
 
-fn packet(now_ns: u64, place: u32, codepoint: Codepoint) -> Packet {
-    Packet::new(place % 2, 1500, codepoint, now_ns)
+fn packet(now_ns: u64, place: u32, codepoint: Codepoint) -> Queued {
+    Queued::new(place % 2, 1500, codepoint, now_ns)
 }
 
 /// The share of 10⁵ arrivals that find `held` packets and are dropped, after so many that the average is as long.
@@ -92,7 +92,7 @@ fn linuxs_red_counts_bytes_and_takes_packets_for_full_ones() {
         );
         let mut dropped = Vec::new();
         while dropped.is_empty() {
-            queue.enqueue(0, Packet::new(0, 60, Codepoint::NotEct, 0), true, &mut dropped);
+            queue.enqueue(0, Queued::new(0, 60, Codepoint::NotEct, 0), true, &mut dropped);
         }
         queue.waiting_pkts()
     };

@@ -1,7 +1,7 @@
 //! A run whose caller has the clock and the packets is that of ends which know their times.
 
 use crate::common::read;
-use cwnd_engine::net::{self, Counts, Datagram, Endpoints, Load, NEVER, Parts, Side, counted};
+use cwnd_engine::net::{self, Counts, Datagram, Endpoints, NEVER, Packet, Parts, Side, counted};
 use cwnd_engine::{Codepoint, Control};
 use cwnd_results::{FlowResult, Run};
 use cwnd_scenario::Scenario;
@@ -24,10 +24,10 @@ impl<'a> Endpoints<'a> for TestEnds<'a> {
         self.due_ns.get()
     }
 
-    fn on_timer(&mut self, _: u64, out: &mut Vec<Load>) {
+    fn on_timer(&mut self, _: u64, out: &mut Vec<Packet>) {
         self.due_ns.set(NEVER);
         self.counts.sent += 1;
-        out.push(Load::Datagram(Box::new(Datagram {
+        out.push(Packet::Datagram(Box::new(Datagram {
             to: Side::Receiver,
             bytes: self.bytes,
             codepoint: Codepoint::NotEct,
@@ -36,7 +36,7 @@ impl<'a> Endpoints<'a> for TestEnds<'a> {
         })));
     }
 
-    fn on_datagram(&mut self, _: u64, datagram: Datagram, _: &mut Vec<Load>) {
+    fn on_datagram(&mut self, _: u64, datagram: Datagram, _: &mut Vec<Packet>) {
         self.counts.received.pkts += 1;
         self.counts.received.bytes += u64::from(datagram.bytes);
     }

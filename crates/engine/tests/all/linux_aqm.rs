@@ -2,7 +2,7 @@
 
 use crate::common::read;
 use cwnd_engine::Codepoint;
-use cwnd_engine::net::{Next, Packet};
+use cwnd_engine::net::{Next, Queued};
 use cwnd_engine::parts::named;
 use cwnd_engine::{Control, run};
 use rayon::prelude::*;
@@ -215,7 +215,7 @@ fn codel_drops_the_packets_that_linux_drops() {
                 }
             }
             free_ns = free_ns.max(now_ns);
-            let packet = Packet::new(0, 1500, Codepoint::NotEct, now_ns);
+            let packet = Queued::new(0, 1500, Codepoint::NotEct, now_ns);
             queue.enqueue(now_ns, packet, true, &mut dropped);
         }
         while queue.waiting_pkts() > 0 {

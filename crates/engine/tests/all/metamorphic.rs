@@ -2,7 +2,7 @@
 
 use crate::common::{answer_scenario, custom, read_with_files};
 use crate::scenarios::{Kind, each, same};
-use cwnd_engine::net::{Load, Parts, Side, Tap};
+use cwnd_engine::net::{Packet, Parts, Side, Tap};
 use cwnd_engine::{BorrowedSimulation, Control, run};
 use cwnd_results::Run;
 use cwnd_scenario::{DelayStep, Link, Policer, RateStep, RateVariation, Samples, Scenario, Variation};
@@ -202,8 +202,8 @@ struct Watch<'a> {
 }
 
 impl Tap for Watch<'_> {
-    fn see(&mut self, at: Side, now_ns: u64, load: &Load) {
-        let is_data = matches!(load, Load::Data(_) | Load::Datagram(_));
+    fn see(&mut self, at: Side, now_ns: u64, packet: &Packet) {
+        let is_data = matches!(packet, Packet::Data(_) | Packet::Datagram(_));
         if is_data == (at == Side::Sender) {
             let other = self.sendings.borrow_mut().insert((is_data, now_ns), self.flow);
             *self.tied.borrow_mut() |= other.is_some_and(|other| other != self.flow);

@@ -3,7 +3,7 @@
 use crate::common;
 use crate::common::{answer_scenario, read};
 use cwnd_engine::Control;
-use cwnd_engine::net::{Discipline, Next, Packet};
+use cwnd_engine::net::{Discipline, Next, Queued};
 use cwnd_engine::parts::{Parts, run_with};
 use cwnd_results::Run;
 use cwnd_scenario::{Clock, Link, Scenario, Sweep};
@@ -14,7 +14,7 @@ use std::path::Path;
 struct Fifo {
     limit: u64,
     ecn_threshold: u64,
-    packets: VecDeque<Packet>,
+    packets: VecDeque<Queued>,
 }
 
 impl Fifo {
@@ -28,7 +28,7 @@ impl Fifo {
 }
 
 impl Discipline for Fifo {
-    fn enqueue(&mut self, _: u64, mut packet: Packet, sending: bool, dropped: &mut Vec<Packet>) {
+    fn enqueue(&mut self, _: u64, mut packet: Queued, sending: bool, dropped: &mut Vec<Queued>) {
         let held = self.waiting_pkts() + u64::from(sending);
         if held >= self.limit {
             dropped.push(packet);
@@ -38,7 +38,7 @@ impl Discipline for Fifo {
         self.packets.push_back(packet);
     }
 
-    fn dequeue(&mut self, _: u64, _: &mut Vec<Packet>) -> Next {
+    fn dequeue(&mut self, _: u64, _: &mut Vec<Queued>) -> Next {
         self.packets.pop_front().map_or(Next::Empty, Next::Send)
     }
 
@@ -58,11 +58,11 @@ struct EveryTenth {
 }
 
 impl Discipline for EveryTenth {
-    fn enqueue(&mut self, now_ns: u64, packet: Packet, sending: bool, dropped: &mut Vec<Packet>) {
+    fn enqueue(&mut self, now_ns: u64, packet: Queued, sending: bool, dropped: &mut Vec<Queued>) {
         self.queue.enqueue(now_ns, packet, sending, dropped);
     }
 
-    fn dequeue(&mut self, now_ns: u64, dropped: &mut Vec<Packet>) -> Next {
+    fn dequeue(&mut self, now_ns: u64, dropped: &mut Vec<Queued>) -> Next {
         let next = self.queue.dequeue(now_ns, dropped);
         let Next::Send(packet) = next else { return next };
         self.asked += 1;
@@ -89,11 +89,11 @@ struct Slow {
 }
 
 impl Discipline for Slow {
-    fn enqueue(&mut self, now_ns: u64, packet: Packet, sending: bool, dropped: &mut Vec<Packet>) {
+    fn enqueue(&mut self, now_ns: u64, packet: Queued, sending: bool, dropped: &mut Vec<Queued>) {
         self.queue.enqueue(now_ns, packet, sending, dropped);
     }
 
-    fn dequeue(&mut self, now_ns: u64, dropped: &mut Vec<Packet>) -> Next {
+    fn dequeue(&mut self, now_ns: u64, dropped: &mut Vec<Queued>) -> Next {
         if now_ns < self.next_ns && self.waiting_pkts() > 0 {
             return Next::Wait(self.next_ns);
         }

@@ -4,7 +4,7 @@
 use crate::common::read;
 use cwnd_algorithms::{Ack, CongestionControl, Window};
 use cwnd_engine::net::{
-    self, Counts, Discipline, Endpoints, Load, NEVER, Next, Packet, Parts, Received, Side, Tap, counted,
+    self, Counts, Discipline, Endpoints, NEVER, Next, Packet, Parts, Queued, Received, Side, Tap, counted,
 };
 use cwnd_engine::{BorrowedSimulation, Codepoint, Control};
 use cwnd_results::{FlowResult, Run};
@@ -19,7 +19,7 @@ fn answer<'a>(scenario: &'a Scenario, parts: Parts<'a>, control: &'a Control) ->
 
 /// A FIFO queue that holds a packet if the memory has room for it.
 struct Port {
-    waiting: VecDeque<Packet>,
+    waiting: VecDeque<Queued>,
     memory: Arc<Mutex<Memory>>,
 }
 
@@ -30,7 +30,7 @@ struct Memory {
 }
 
 impl Discipline for Port {
-    fn enqueue(&mut self, _: u64, packet: Packet, _: bool, dropped: &mut Vec<Packet>) {
+    fn enqueue(&mut self, _: u64, packet: Queued, _: bool, dropped: &mut Vec<Queued>) {
         let mut memory = self.memory.lock().unwrap();
         if memory.held_pkts < memory.most_pkts {
             memory.held_pkts += 1;
@@ -40,7 +40,7 @@ impl Discipline for Port {
         }
     }
 
-    fn dequeue(&mut self, _: u64, _: &mut Vec<Packet>) -> Next {
+    fn dequeue(&mut self, _: u64, _: &mut Vec<Queued>) -> Next {
         match self.waiting.pop_front() {
             Some(packet) => {
                 self.memory.lock().unwrap().held_pkts -= 1;
@@ -146,11 +146,11 @@ struct Credits {
 const DATA_BYTES: u32 = 1000;
 
 impl Credits {
-    fn send(&mut self, to: Side, message: Message, out: &mut Vec<Load>) {
+    fn send(&mut self, to: Side, message: Message, out: &mut Vec<Packet>) {
         let bytes = if message == Message::Data { DATA_BYTES } else { 84 };
         self.sent_pkts += u64::from(to == Side::Receiver);
         let (codepoint, content) = (Codepoint::NotEct, Box::new(message));
-        out.push(Load::Datagram(Box::new(net::Datagram { to, bytes, codepoint, marked: false, content })));
+        out.push(Packet::Datagram(Box::new(net::Datagram { to, bytes, codepoint, marked: false, content })));
     }
 }
 
@@ -163,7 +163,7 @@ impl Endpoints<'_> for Credits {
         if self.has_begun { self.next_credit_ns } else { self.start_ns }
     }
 
-    fn on_timer(&mut self, now_ns: u64, out: &mut Vec<Load>) {
+    fn on_timer(&mut self, now_ns: u64, out: &mut Vec<Packet>) {
         if !self.has_begun {
             self.has_begun = true;
             return self.send(Side::Receiver, Message::Request, out);
@@ -172,7 +172,7 @@ impl Endpoints<'_> for Credits {
         self.send(Side::Sender, Message::Credit, out);
     }
 
-    fn on_datagram(&mut self, now_ns: u64, datagram: net::Datagram, out: &mut Vec<Load>) {
+    fn on_datagram(&mut self, now_ns: u64, datagram: net::Datagram, out: &mut Vec<Packet>) {
         let content: Box<dyn Any> = datagram.content;
         match *content.downcast::<Message>().unwrap() {
             Message::Credit => return self.send(Side::Receiver, Message::Data, out),
@@ -207,8 +207,8 @@ impl Endpoints<'_> for Credits {
 struct Seen<'a>(&'a Mutex<[u64; 2]>);
 
 impl Tap for Seen<'_> {
-    fn see(&mut self, at: Side, _: u64, load: &Load) {
-        if load.to() == Side::Receiver {
+    fn see(&mut self, at: Side, _: u64, packet: &Packet) {
+        if packet.to() == Side::Receiver {
             self.0.lock().unwrap()[usize::from(at == Side::Receiver)] += 1;
         }
     }

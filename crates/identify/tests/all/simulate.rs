@@ -1,6 +1,6 @@
 //! Captures of simulated flows: a tap around the ends of a flow, and what it saw as a pcap.
 
-use cwnd_engine::net::{Load, Parts, Segment, SelectiveAck, Side, Tap};
+use cwnd_engine::net::{Packet, Parts, Segment, SelectiveAck, Side, Tap};
 use cwnd_engine::{BorrowedSimulation, Control};
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -129,16 +129,16 @@ struct Recorder {
 }
 
 impl Tap for Recorder {
-    fn see(&mut self, at: Side, now_ns: u64, load: &Load) {
+    fn see(&mut self, at: Side, now_ns: u64, packet: &Packet) {
         let mut tape = self.tape.borrow_mut();
         let here = at == if tape.at == At::Sender { Side::Sender } else { Side::Receiver };
-        match load {
-            Load::Data(segment) if here => tape.data(now_ns, segment),
-            Load::Data(segment) if at == Side::Sender => {
+        match packet {
+            Packet::Data(segment) if here => tape.data(now_ns, segment),
+            Packet::Data(segment) if at == Side::Sender => {
                 let echo = tape.echo;
                 tape.echoes.insert((segment.tag.seq(), segment.sent_ns), echo);
             }
-            Load::Ack(ack) => {
+            Packet::Ack(ack) => {
                 if here {
                     tape.ack(now_ns, ack);
                 }

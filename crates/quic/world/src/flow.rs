@@ -6,7 +6,7 @@ use crate::received::Missing;
 use crate::seen::Seen;
 use crate::{Settings, Stack};
 use cwnd_engine::Codepoint;
-use cwnd_engine::net::{self, Counts, Endpoints, FlowLook, Load, NEVER, Received, TransferRow, counted};
+use cwnd_engine::net::{self, Counts, Endpoints, FlowLook, NEVER, Packet, Received, TransferRow, counted};
 use cwnd_results::{FlowResult, FlowRow};
 use cwnd_scenario::{Flow, Scenario, Size};
 use std::any::Any;
@@ -131,13 +131,13 @@ impl<'a> Quic<'a> {
     }
 
     /// Sends what an end has to send, after anything has happened to it.
-    fn serve(&mut self, now_ns: u64, side: Side, out: &mut Vec<Load>) {
+    fn serve(&mut self, now_ns: u64, side: Side, out: &mut Vec<Packet>) {
         let has_ecn = self.flow.stack.ecn.is_on();
         let Some(connection) = self.connection.get_mut() else { return };
         while let Some(datagram) = connection.transmit(side, now_ns) {
             let (is_ect, is_ce) = (has_ecn && datagram.is_ect, has_ecn && datagram.is_ce);
             self.sent_pkts += u64::from(side == Side::Sender);
-            out.push(Load::Datagram(Box::new(net::Datagram {
+            out.push(Packet::Datagram(Box::new(net::Datagram {
                 to: side.other(),
                 bytes: datagram.data.len() as u32 + HEADER_BYTES,
                 codepoint: if is_ect { Codepoint::Ect0 } else { Codepoint::NotEct },
@@ -189,7 +189,7 @@ impl<'a> Endpoints<'a> for Quic<'a> {
         }
     }
 
-    fn on_timer(&mut self, now_ns: u64, out: &mut Vec<Load>) {
+    fn on_timer(&mut self, now_ns: u64, out: &mut Vec<Packet>) {
         if self.connection.get_mut().is_none() {
             self.begin(now_ns);
             self.serve(now_ns, Side::Sender, out);
@@ -208,7 +208,7 @@ impl<'a> Endpoints<'a> for Quic<'a> {
         }
     }
 
-    fn on_datagram(&mut self, now_ns: u64, datagram: net::Datagram, out: &mut Vec<Load>) {
+    fn on_datagram(&mut self, now_ns: u64, datagram: net::Datagram, out: &mut Vec<Packet>) {
         let net::Datagram { to: side, bytes, marked, content, .. } = datagram;
         if side == Side::Receiver {
             if self.stopped_ns.is_some_and(|stopped_ns| now_ns > stopped_ns) && self.at_stop.is_none() {

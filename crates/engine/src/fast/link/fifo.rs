@@ -1,9 +1,9 @@
 //! A link in one direction: a queue, then a wire.
 
 use crate::fast::link::droptail::{DropTail, begins_ns};
+use crate::fast::link::losses::Losses;
 use crate::net::link::accounting::Totals;
 use crate::net::link::waits::Waits;
-use crate::net::link::wire::Wire;
 use crate::time::Tick;
 
 /// Interface of a link to the engine, however the link keeps time.
@@ -36,23 +36,23 @@ pub trait PathLink {
 /// A droptail FIFO queue before a wire.
 pub struct FifoLink<T> {
     queue: DropTail<T>,
-    wire: Option<Box<Wire>>,
+    losses: Option<Box<Losses>>,
     waits: Waits,
 }
 
 impl<T: Tick> FifoLink<T> {
     /// The link before anything has arrived; `seed` is that of the run.
     pub fn new(link: &cwnd_scenario::Link, seed: u64) -> FifoLink<T> {
-        FifoLink { queue: DropTail::new(link), wire: Wire::new(link, seed), waits: Waits::new() }
+        FifoLink { queue: DropTail::new(link), losses: Losses::new(link, seed), waits: Waits::new() }
     }
 
     /// A packet that takes `tx_ticks` to send arrives at `now_ns`; arrivals come in the order of time. Returns when it
     /// leaves, in nanoseconds; an error if the queue is full or the wire loses it: when that counts.
     #[inline(always)]
     pub fn accept(&mut self, now_ns: u64, tx_ticks: u64) -> Result<u64, u64> {
-        let FifoLink { queue, wire, waits } = self;
+        let FifoLink { queue, losses, waits } = self;
         let departure_ns = queue.accept(now_ns, tx_ticks).ok_or(now_ns)?;
-        Self::leave(wire, waits, now_ns, || queue.begins_ns(tx_ticks))?;
+        Self::leave(losses, waits, now_ns, || queue.begins_ns(tx_ticks))?;
         Ok(departure_ns)
     }
 
@@ -64,10 +64,10 @@ impl<T: Tick> FifoLink<T> {
         tx_ticks: u64,
         mut each: impl FnMut(u64, Result<u64, u64>, u64),
     ) {
-        let FifoLink { queue, wire, waits } = self;
+        let FifoLink { queue, losses, waits } = self;
         queue.accept_all(arrivals_ns, tx_ticks, |now_ns, departure, busy_since_ns| {
             let departure_ns = departure.ok_or(now_ns).and_then(|departure| {
-                Self::leave(wire, waits, now_ns, || begins_ns::<T>(departure, tx_ticks))?;
+                Self::leave(losses, waits, now_ns, || begins_ns::<T>(departure, tx_ticks))?;
                 Ok(T::ns_after(departure))
             });
             each(now_ns, departure_ns, busy_since_ns);
@@ -77,13 +77,13 @@ impl<T: Tick> FifoLink<T> {
     /// A packet that arrived at `now_ns` begins to be sent at `begins_ns`; an error if the wire loses it: that time.
     #[inline(always)]
     fn leave(
-        wire: &mut Option<Box<Wire>>,
+        losses: &mut Option<Box<Losses>>,
         waits: &mut Waits,
         now_ns: u64,
         begins_ns: impl Fn() -> u64,
     ) -> Result<(), u64> {
         waits.note(now_ns, now_ns, &begins_ns);
-        let lost = wire.as_mut().is_some_and(|wire| wire.loses(now_ns, &begins_ns));
+        let lost = losses.as_mut().is_some_and(|losses| losses.loses(now_ns, &begins_ns));
         if lost { Err(begins_ns()) } else { Ok(()) }
     }
 }
@@ -112,7 +112,7 @@ impl<T: Tick> PathLink for FifoLink<T> {
     }
 
     fn lost_pkts(&mut self, now_ns: u64) -> u64 {
-        self.queue.dropped() + self.wire.as_mut().map_or(0, |wire| wire.lost_by(now_ns))
+        self.queue.dropped() + self.losses.as_mut().map_or(0, |losses| losses.lost_by(now_ns))
     }
 
     fn begin_measuring(&mut self, now_ns: u64) {
@@ -121,7 +121,7 @@ impl<T: Tick> PathLink for FifoLink<T> {
     }
 
     fn totals(&mut self, end_ns: u64) -> Totals {
-        let corrupted = self.wire.as_mut().map_or(0, |wire| wire.lost_by(end_ns));
+        let corrupted = self.losses.as_mut().map_or(0, |losses| losses.lost_by(end_ns));
         self.waits.count_until(end_ns);
         Totals { corrupted, p95_wait_ns: self.waits.quantile_ns(0.95), ..self.queue.totals(end_ns) }
     }

@@ -1,9 +1,9 @@
 //! A packet that passes a link where its departure is known when it arrives.
 
+use crate::fast::link::delayed::Delayed;
 use crate::fast::link::fifo::{FifoLink, PathLink};
 use crate::fast::link::timing::{Crossing, TakeIn, Timing};
 use crate::fast::shared::inbox::InTransit;
-use crate::net::link::delayed::Delayed;
 use crate::net::link::queue::discipline::Codepoint;
 use crate::tcp::packet::{CONGESTION, Segment};
 use crate::time::Fraction;

@@ -1,10 +1,10 @@
 //! A droptail FIFO link that adds up seconds in doubles, as ns-2 does.
 
 use crate::fast::link::fifo::PathLink;
+use crate::fast::link::losses::Losses;
 use crate::memory::ring::Ring;
 use crate::net::link::accounting::Totals;
 use crate::net::link::waits::Waits;
-use crate::net::link::wire::Wire;
 use crate::time::{Fraction, Tick};
 
 /// A packet that would be sent from then on is still in the queue when a run ends: when it would leave does not matter.
@@ -37,7 +37,7 @@ pub struct ArrivingPacket {
 pub struct Ns2Link {
     limit: u64,
     ecn_threshold: u64,
-    wire: Option<Box<Wire>>,
+    losses: Option<Box<Losses>>,
     free_s: f64,
     /// When the packet that was accepted last begins to be sent.
     begins_ns: u64,
@@ -60,7 +60,7 @@ impl Ns2Link {
         Ns2Link {
             limit: link.buffer_pkts.map_or(u64::MAX, u64::from),
             ecn_threshold: link.ecn_threshold_pkts.map_or(u64::MAX, u64::from),
-            wire: Wire::new(link, seed),
+            losses: Losses::new(link, seed),
             free_s: 0.0,
             begins_ns: 0,
             departures_s: Ring::new(),
@@ -106,7 +106,7 @@ impl Ns2Link {
         let now = Fraction::count(now_ns);
         self.free_at = Fraction::count(nanoseconds(self.free_s)).max(now);
         self.held_ticks += u128::from(self.free_at - now);
-        let lost = self.wire.as_mut().is_some_and(|wire| wire.loses(now_ns, || begins_ns));
+        let lost = self.losses.as_mut().is_some_and(|losses| losses.loses(now_ns, || begins_ns));
         if lost { Err(begins_ns) } else { Ok(start_s + times.through_s) }
     }
 
@@ -140,7 +140,7 @@ impl PathLink for Ns2Link {
     }
 
     fn lost_pkts(&mut self, now_ns: u64) -> u64 {
-        self.dropped + self.wire.as_mut().map_or(0, |wire| wire.lost_by(now_ns))
+        self.dropped + self.losses.as_mut().map_or(0, |losses| losses.lost_by(now_ns))
     }
 
     fn begin_measuring(&mut self, now_ns: u64) {
@@ -158,7 +158,7 @@ impl PathLink for Ns2Link {
         self.waits.count_until(end_ns);
         Totals {
             dropped: self.dropped,
-            corrupted: self.wire.as_mut().map_or(0, |wire| wire.lost_by(end_ns)),
+            corrupted: self.losses.as_mut().map_or(0, |losses| losses.lost_by(end_ns)),
             sent: busy.into(),
             offered: end.into(),
             // By this clock the last packets may arrive after the end.

@@ -346,9 +346,9 @@ impl<C, T: Timing> Sides for Shards<'_, '_, C, T> {
 
     #[inline(always)]
     fn leave(&mut self, departure: Departure) {
-        let label = u64::from(departure.hop);
+        let label = u64::from(departure.label);
         let (shard, hop) = (label >> self.index_bits, (label & ((1 << self.index_bits) - 1)) as u32);
-        self.outcomes[shard as usize].departures.push(Departure { hop, ..departure });
+        self.outcomes[shard as usize].departures.push(Departure { label: hop, ..departure });
     }
 }
 

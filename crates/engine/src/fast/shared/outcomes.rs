@@ -115,7 +115,7 @@ impl<T: Timing> Network<'_, T> {
         let mut ahead = Ahead::default();
         for (next, &departure) in departures.iter().enumerate() {
             if self.has_many_flows() {
-                self.prefetch(&mut ahead, departures.get(next + HOPS_AHEAD).map(|departure| departure.hop));
+                self.prefetch(&mut ahead, departures.get(next + HOPS_AHEAD).map(|departure| departure.label));
             }
             self.leave(departure, reorders);
         }
@@ -127,7 +127,7 @@ impl<T: Timing> Network<'_, T> {
     /// `reorders`, before others that it sent sooner.
     #[inline(always)]
     pub fn leave(&mut self, departure: Departure, reorders: bool) {
-        let Departure { hop, segment, marked, busy_since_ns, passage } = departure;
+        let Departure { label: hop, segment, marked, busy_since_ns, passage } = departure;
         if passage.copies == 0 {
             return self.lose(hop, segment);
         }

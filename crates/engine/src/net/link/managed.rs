@@ -2,11 +2,11 @@
 
 use crate::net::link::accounting::Totals;
 use crate::net::link::policer::Policer;
-use crate::net::link::queue::discipline::{Codepoint, Discipline, Load, Next, Packet};
+use crate::net::link::queue::discipline::{Codepoint, Discipline, LinkPart, Next, Queued};
 use crate::net::link::rate::{Begun, Rate};
 use crate::net::link::turns::Turns;
 use crate::net::link::waits::Waits;
-use crate::net::link::wire::{Passage, VaryingWire};
+use crate::net::link::wire::{Passage, Wire};
 use crate::tcp::packet::{CONGESTION, RETRANSMISSION, SYN, Segment};
 use crate::time::{NEVER, Tick};
 use std::marker::PhantomData;
@@ -19,7 +19,7 @@ pub struct ManagedLink<T> {
     rate: Rate,
     /// None: packets leave one by one.
     turns: Option<Box<Turns<Departure>>>,
-    pub wire: VaryingWire,
+    pub wire: Wire,
     /// Packets that it marked, and sent.
     pub marked_pkts: u64,
     /// When the packet that is being sent, or was sent last, has been sent.
@@ -43,8 +43,8 @@ pub struct ManagedLink<T> {
     waiting_ticks: u64,
     waits: Waits,
     /// Packets that the discipline has dropped, until they are counted.
-    newly_dropped: Vec<Packet>,
-    /// Packets that were dropped and not taken yet: the hop of each.
+    newly_dropped: Vec<Queued>,
+    /// Packets that were dropped and not taken yet: the label of each.
     lost: Vec<(u32, Segment)>,
     tick: PhantomData<T>,
 }
@@ -54,9 +54,9 @@ pub struct ManagedLink<T> {
 pub struct Arriving {
     pub now_ns: u64,
     pub segment: Segment,
-    /// Value of [`Departure::hop`] for this packet.
+    /// Value of [`Departure::label`] for this packet.
     pub label: u32,
-    /// The connection's number; see [`Packet::flow`](crate::net::link::queue::discipline::Packet::flow).
+    /// The connection's number; see [`Queued::flow`](crate::net::link::queue::discipline::Queued::flow).
     pub flow: u32,
     /// Codepoint of the flow's packets.
     pub codepoint: Codepoint,
@@ -65,7 +65,7 @@ pub struct Arriving {
 /// A packet that a link starts to send, and when it is at the far end of its wire, or one that it lost.
 #[derive(Clone, Copy)]
 pub struct Departure {
-    pub hop: u32,
+    pub label: u32,
     pub segment: Segment,
     pub marked: bool,
     pub busy_since_ns: u64,
@@ -74,9 +74,9 @@ pub struct Departure {
 
 impl Departure {
     /// A packet that was dropped or lost.
-    pub fn lost(hop: u32, segment: Segment) -> Departure {
+    pub fn lost(label: u32, segment: Segment) -> Departure {
         Departure {
-            hop,
+            label,
             segment,
             marked: false,
             busy_since_ns: 0,
@@ -107,7 +107,7 @@ impl<T: Tick> ManagedLink<T> {
                 .as_ref()
                 .and_then(|variation| variation.aggregation)
                 .map(|turns| Box::new(Turns::new(turns))),
-            wire: VaryingWire::new(link, seed),
+            wire: Wire::new(link, seed),
             marked_pkts: 0,
             free_at: 0,
             ask_at: NEVER,
@@ -167,7 +167,7 @@ impl<T: Tick> ManagedLink<T> {
     /// A packet arrives, which takes `tx_ticks` to send at the link's fixed rate.
     #[inline(always)]
     pub fn accept(&mut self, arriving: Arriving, tx_ticks: u64) {
-        let Arriving { now_ns, mut segment, label: hop, flow, codepoint } = arriving;
+        let Arriving { now_ns, mut segment, label, flow, codepoint } = arriving;
         let now = T::count(now_ns);
         let bytes = segment.tag.bytes();
         let spared = self.spares_retransmissions && segment.tag.has(RETRANSMISSION | SYN);
@@ -178,14 +178,14 @@ impl<T: Tick> ManagedLink<T> {
         {
             if !(policer.marks && codepoint.is_ect()) {
                 self.dropped += 1;
-                self.lost.push((hop, segment));
+                self.lost.push((label, segment));
                 return;
             }
             segment.tag = segment.tag.with(CONGESTION);
             marked = true;
         }
-        let load = Load { hop, segment, tx_ticks };
-        let seen = Packet { flow, bytes, codepoint, marked, arrived_ns: now_ns, load };
+        let link_part = LinkPart { label, segment, tx_ticks };
+        let seen = Queued { flow, bytes, codepoint, marked, arrived_ns: now_ns, link_part };
         self.held_ticks -= i128::from(now);
         let in_queue = !self.rate.takes_opportunities();
         let sending = self.begun_bytes > 0 && self.free_at >= now && in_queue;
@@ -234,7 +234,7 @@ impl<T: Tick> ManagedLink<T> {
         let bytes = seen.bytes
             - if takes_opportunities { self.frame_bytes.min(seen.bytes.saturating_sub(1)) } else { 0 };
         self.begun_bytes += u64::from(bytes);
-        self.free_at = self.rate.send::<T>(now, bytes.into(), seen.load.tx_ticks);
+        self.free_at = self.rate.send::<T>(now, bytes.into(), seen.link_part.tx_ticks);
         self.held_ticks += i128::from(if takes_opportunities { now } else { self.free_at });
         if self.free_at == NEVER {
             return None;
@@ -248,21 +248,21 @@ impl<T: Tick> ManagedLink<T> {
 
     /// A packet no longer waits.
     #[inline(always)]
-    fn leave_queue(&mut self, seen: &Packet, now_ns: u64) {
+    fn leave_queue(&mut self, seen: &Queued, now_ns: u64) {
         self.waiting_pkts -= 1;
         self.waiting_bytes -= u64::from(seen.bytes);
         self.waits.note(now_ns, seen.arrived_ns, || now_ns);
-        self.waiting_ticks = self.waiting_ticks.saturating_sub(seen.load.tx_ticks);
+        self.waiting_ticks = self.waiting_ticks.saturating_sub(seen.link_part.tx_ticks);
     }
 
     /// Draws what the wire does with a packet that begins to be sent; it is on the wire once its last bit is sent.
     #[inline(always)]
-    fn put_on_wire(&mut self, seen: &Packet) -> Departure {
+    fn put_on_wire(&mut self, seen: &Queued) -> Departure {
         let passage = self.wire.pass(T::ns_after(self.free_at));
         let marked = seen.marked || passage.marked && seen.codepoint.is_ect();
         self.marked_pkts += u64::from(marked && passage.copies > 0);
-        let Load { hop, segment, .. } = seen.load;
-        Departure { hop, segment, marked, busy_since_ns: self.busy_since_ns, passage }
+        let LinkPart { label, segment, .. } = seen.link_part;
+        Departure { label, segment, marked, busy_since_ns: self.busy_since_ns, passage }
     }
 
     /// The next packet of a turn. A turn begins with all of its packets at once: they count as one packet in the queue until the last
@@ -288,7 +288,7 @@ impl<T: Tick> ManagedLink<T> {
             self.busy_since_ns = now_ns;
         }
         let mut free_at = now;
-        let mut sent: Vec<Packet> = Vec::new();
+        let mut sent: Vec<Queued> = Vec::new();
         let mut wait_until = now;
         while sent.len() < turns.most_pkts as usize {
             let next = self.discipline.dequeue(now_ns, &mut self.newly_dropped);
@@ -298,7 +298,7 @@ impl<T: Tick> ManagedLink<T> {
                     self.leave_queue(&seen, now_ns);
                     self.begun_bytes += u64::from(seen.bytes);
                     self.held_ticks += i128::from(now);
-                    free_at = self.rate.send::<T>(free_at, seen.bytes.into(), seen.load.tx_ticks);
+                    free_at = self.rate.send::<T>(free_at, seen.bytes.into(), seen.link_part.tx_ticks);
                     sent.push(seen);
                 }
                 Next::Wait(until_ns) => {
@@ -337,9 +337,9 @@ impl<T: Tick> ManagedLink<T> {
             self.dropped += 1;
             self.waiting_pkts -= 1;
             self.waiting_bytes -= u64::from(packet.bytes);
-            self.waiting_ticks = self.waiting_ticks.saturating_sub(packet.load.tx_ticks);
+            self.waiting_ticks = self.waiting_ticks.saturating_sub(packet.link_part.tx_ticks);
             self.held_ticks += i128::from(now);
-            self.lost.push((packet.load.hop, packet.load.segment));
+            self.lost.push((packet.link_part.label, packet.link_part.segment));
         }
     }
 

@@ -1,7 +1,6 @@
 //! A link in one direction: a queue that a discipline manages, a sender of bits, and a wire.
 
 pub mod accounting;
-pub mod delayed;
 pub mod fineness;
 pub mod managed;
 pub mod packet_set;

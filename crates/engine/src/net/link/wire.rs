@@ -1,62 +1,31 @@
 //! Effects on a packet between its departure and the far end of the link.
 
-use crate::net::link::delayed::Delayed;
 use crate::net::link::packet_set::Members;
 use crate::random::random_stream;
 use chacha20::ChaCha8Rng;
 use chacha20::rand_core::Rng;
 use cwnd_scenario::{DelayStep, Jitter, JitterDistribution, Link};
 
-/// Loses each packet with the same probability, independently. A loss counts when the packet begins to be sent.
-pub struct Wire {
-    chance: Chance,
-    lost: Delayed,
-}
-
 /// Something that happens to packets with a probability, independently.
-struct Chance {
+pub struct Chance {
     /// A 64-bit draw below it is a hit.
     threshold: u64,
     rng: ChaCha8Rng,
 }
 
 impl Chance {
-    fn new(probability: f64, seed: u64, stream: &str) -> Chance {
+    pub fn new(probability: f64, seed: u64, stream: &str) -> Chance {
         Chance { threshold: threshold(probability), rng: random_stream(seed, stream) }
     }
 
     #[inline(always)]
-    fn hits(&mut self) -> bool {
+    pub fn hits(&mut self) -> bool {
         self.rng.next_u64() < self.threshold
     }
 }
 
 fn threshold(probability: f64) -> u64 {
     (probability * 2f64.powi(64)) as u64
-}
-
-impl Wire {
-    /// None: a wire that loses nothing.
-    pub fn new(link: &Link, seed: u64) -> Option<Box<Wire>> {
-        (link.per > 0.0).then(|| {
-            Box::new(Wire { chance: Chance::new(link.per, seed, &link.name), lost: Delayed::default() })
-        })
-    }
-
-    /// Returns true if the next packet, which begins to be sent at `begins_ns`, is lost. The present is `now_ns`.
-    #[inline(always)]
-    pub fn loses(&mut self, now_ns: u64, begins_ns: impl FnOnce() -> u64) -> bool {
-        let lost = self.chance.hits();
-        if lost {
-            self.lost.add(now_ns, begins_ns());
-        }
-        lost
-    }
-
-    /// Packets that were lost by `now_ns`.
-    pub fn lost_by(&mut self, now_ns: u64) -> u64 {
-        self.lost.count_by(now_ns)
-    }
 }
 
 /// How often a wire did what to a packet.
@@ -84,7 +53,7 @@ pub struct Passage {
 
 /// The wire of a managed link: losses and marks of given packets, bursts of losses, a delay that varies, packets that overtake and
 /// packets that arrive twice. What is drawn has a stream of its own, and is drawn once for each packet.
-pub struct VaryingWire {
+pub struct Wire {
     independent: Option<Box<Chance>>,
     bursts: Option<GilbertElliott>,
     /// Before the first step.
@@ -100,15 +69,15 @@ pub struct VaryingWire {
     pub counts: WireCounts,
 }
 
-impl VaryingWire {
-    pub fn new(link: &Link, seed: u64) -> VaryingWire {
+impl Wire {
+    pub fn new(link: &Link, seed: u64) -> Wire {
         let impairments = link.impairments.as_deref().cloned().unwrap_or_default();
         let stream = |what: &str| format!("{}-{what}", link.name);
         let chance = |share: f64, what| (share > 0.0).then(|| Chance::new(share, seed, &stream(what)));
         let delay_steps = link.variation.as_ref().map(|variation| variation.delay_steps.clone());
         let bursts = |chain| GilbertElliott::new(chain, random_stream(seed, &stream("bursts")));
         let jitter = |jitter| DrawnJitter::new(jitter, random_stream(seed, &stream("jitter")));
-        VaryingWire {
+        Wire {
             independent: (link.per > 0.0).then(|| Box::new(Chance::new(link.per, seed, &link.name))),
             bursts: impairments.gilbert_elliott.map(bursts),
             delay_ns: link.delay_ns,
@@ -291,9 +260,9 @@ mod tests {
 
     const DELAY_NS: u64 = 20_000_000;
 
-    fn wire(impairments: Impairments) -> VaryingWire {
+    fn wire(impairments: Impairments) -> Wire {
         let impairments = Some(Box::new(impairments));
-        VaryingWire::new(
+        Wire::new(
             &Link::default().with(|link| {
                 (link.name, link.delay_ns, link.impairments) = ("wire".to_owned(), DELAY_NS, impairments)
             }),
@@ -302,7 +271,7 @@ mod tests {
     }
 
     /// Delays of packets that are sent `apart_ns` after one another.
-    fn delays(wire: &mut VaryingWire, apart_ns: u64, count: u64) -> Vec<f64> {
+    fn delays(wire: &mut Wire, apart_ns: u64, count: u64) -> Vec<f64> {
         (0..count).map(|k| wire.pass(k * apart_ns).at_ns as f64 - (k * apart_ns) as f64).collect()
     }
 
@@ -420,7 +389,7 @@ mod tests {
             Variation::default().with(|variation| variation.delay_steps = vec![step(0, 30), step(100, 20)]);
         let link =
             Link::default().with(|link| (link.delay_ns, link.variation) = (30, Some(Box::new(variation))));
-        let mut wire = VaryingWire::new(&link, 1);
+        let mut wire = Wire::new(&link, 1);
         let at = [0, 99, 100, 200].map(|sent_ns| wire.pass(sent_ns).at_ns);
         assert_eq!(at, [30, 129, 120, 220]);
     }

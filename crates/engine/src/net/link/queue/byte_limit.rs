@@ -1,6 +1,6 @@
 //! A limit in bytes before a queue discipline: an arrival that would exceed it is dropped.
 
-use crate::net::link::queue::discipline::{Discipline, Next, Packet};
+use crate::net::link::queue::discipline::{Discipline, Next, Queued};
 
 pub struct ByteLimit {
     queue: Box<dyn Discipline>,
@@ -18,12 +18,12 @@ impl ByteLimit {
     }
 }
 
-fn bytes_of(packets: &[Packet]) -> u64 {
+fn bytes_of(packets: &[Queued]) -> u64 {
     packets.iter().map(|packet| u64::from(packet.bytes)).sum()
 }
 
 impl Discipline for ByteLimit {
-    fn enqueue(&mut self, now_ns: u64, packet: Packet, sending: bool, dropped: &mut Vec<Packet>) {
+    fn enqueue(&mut self, now_ns: u64, packet: Queued, sending: bool, dropped: &mut Vec<Queued>) {
         let sending_bytes = if sending && self.counts_sending { self.sending_bytes } else { 0 };
         let bytes = u64::from(packet.bytes);
         if self.waiting_bytes + sending_bytes + bytes > self.limit_bytes {
@@ -35,7 +35,7 @@ impl Discipline for ByteLimit {
         self.waiting_bytes = self.waiting_bytes + bytes - bytes_of(&dropped[before..]);
     }
 
-    fn dequeue(&mut self, now_ns: u64, dropped: &mut Vec<Packet>) -> Next {
+    fn dequeue(&mut self, now_ns: u64, dropped: &mut Vec<Queued>) -> Next {
         let before = dropped.len();
         let next = self.queue.dequeue(now_ns, dropped);
         self.waiting_bytes -= bytes_of(&dropped[before..]);

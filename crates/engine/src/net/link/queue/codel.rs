@@ -1,7 +1,7 @@
 //! CoDel (RFC 8289): packets that leave are dropped when all of them have waited too long for an interval.
 
 use crate::net::link::queue::backlog::Backlog;
-use crate::net::link::queue::discipline::{Discipline, Next, Packet};
+use crate::net::link::queue::discipline::{Discipline, Next, Queued};
 use cwnd_scenario::{Codel, QueueVariant};
 
 /// The largest frame of Ethernet, which Linux lets wait without a drop.
@@ -59,8 +59,8 @@ impl Control {
         now_ns: u64,
         packets: &mut Backlog,
         elsewhere_bytes: u64,
-        dropped: &mut Vec<Packet>,
-    ) -> Option<Packet> {
+        dropped: &mut Vec<Queued>,
+    ) -> Option<Queued> {
         let now = self.time(now_ns);
         let over = self.is_over(now, packets, elsewhere_bytes);
         if self.dropping || over {
@@ -80,7 +80,7 @@ impl Control {
         mut over: bool,
         packets: &mut Backlog,
         elsewhere_bytes: u64,
-        dropped: &mut Vec<Packet>,
+        dropped: &mut Vec<Queued>,
     ) {
         if self.dropping {
             self.dropping = over;
@@ -109,7 +109,7 @@ impl Control {
     }
 
     #[cold]
-    fn mark_above_threshold(&self, now: u64, packet: &mut Packet) {
+    fn mark_above_threshold(&self, now: u64, packet: &mut Queued) {
         let waited = now - self.time(packet.arrived_ns);
         packet.marked |= packet.codepoint.is_ect() && self.ce_threshold.is_some_and(|most| waited > most);
     }
@@ -200,7 +200,7 @@ impl CodelQueue {
 }
 
 impl Discipline for CodelQueue {
-    fn enqueue(&mut self, _: u64, packet: Packet, _: bool, dropped: &mut Vec<Packet>) {
+    fn enqueue(&mut self, _: u64, packet: Queued, _: bool, dropped: &mut Vec<Queued>) {
         if self.packets.len() >= self.limit {
             dropped.push(packet);
         } else {
@@ -208,7 +208,7 @@ impl Discipline for CodelQueue {
         }
     }
 
-    fn dequeue(&mut self, now_ns: u64, dropped: &mut Vec<Packet>) -> Next {
+    fn dequeue(&mut self, now_ns: u64, dropped: &mut Vec<Queued>) -> Next {
         self.control.dequeue(now_ns, &mut self.packets, 0, dropped).map_or(Next::Empty, Next::Send)
     }
 

@@ -32,9 +32,9 @@ pub fn codepoint(flow: &Flow) -> Codepoint {
     }
 }
 
-/// A packet as a discipline sees it.
+/// A packet as a discipline sees it: one that arrives, waits or leaves.
 #[derive(Clone, Copy, Debug)]
-pub struct Packet {
+pub struct Queued {
     /// The number of the connection, by which disciplines tell flows apart: each transfer of a flow with arrivals has its own.
     pub flow: u32,
     /// On the wire.
@@ -45,22 +45,22 @@ pub struct Packet {
     pub marked: bool,
     /// When it arrived at the queue.
     pub arrived_ns: u64,
-    pub(in crate::net::link) load: Load,
+    pub(in crate::net::link) link_part: LinkPart,
 }
 
 /// Part of a packet that only the link knows.
 #[derive(Clone, Copy, Debug, Default)]
-pub(in crate::net::link) struct Load {
-    pub hop: u32,
+pub(in crate::net::link) struct LinkPart {
+    pub label: u32,
     pub segment: Segment,
     /// How long the link takes to send it, at its fixed rate.
     pub tx_ticks: u64,
 }
 
-impl Packet {
+impl Queued {
     /// A packet that is not marked.
-    pub fn new(flow: u32, bytes: u32, codepoint: Codepoint, arrived_ns: u64) -> Packet {
-        Packet { flow, bytes, codepoint, marked: false, arrived_ns, load: Load::default() }
+    pub fn new(flow: u32, bytes: u32, codepoint: Codepoint, arrived_ns: u64) -> Queued {
+        Queued { flow, bytes, codepoint, marked: false, arrived_ns, link_part: LinkPart::default() }
     }
 }
 
@@ -68,7 +68,7 @@ impl Packet {
 #[derive(Clone, Copy, Debug)]
 pub enum Next {
     /// This packet is sent now.
-    Send(Packet),
+    Send(Queued),
     /// No packet waits.
     Empty,
     /// Packets wait, but none may leave before this time, which is later than the present.
@@ -81,10 +81,10 @@ pub enum Next {
 pub trait Discipline: Send {
     /// `packet` arrives at `now_ns`. `sending`: whether the link is sending another one, or has just sent it. What the
     /// discipline drops, this packet or another, goes to `dropped`.
-    fn enqueue(&mut self, now_ns: u64, packet: Packet, sending: bool, dropped: &mut Vec<Packet>);
+    fn enqueue(&mut self, now_ns: u64, packet: Queued, sending: bool, dropped: &mut Vec<Queued>);
 
     /// The link is free at `now_ns`. What the discipline drops goes to `dropped`.
-    fn dequeue(&mut self, now_ns: u64, dropped: &mut Vec<Packet>) -> Next;
+    fn dequeue(&mut self, now_ns: u64, dropped: &mut Vec<Queued>) -> Next;
 
     /// Packets that wait.
     fn waiting_pkts(&self) -> u64;

@@ -2,7 +2,7 @@
 //! marks are coupled so that both kinds get their share.
 
 use crate::net::link::queue::backlog::Backlog;
-use crate::net::link::queue::discipline::{Codepoint, Discipline, Next, Packet};
+use crate::net::link::queue::discipline::{Codepoint, Discipline, Next, Queued};
 use crate::random::uniform;
 use chacha20::ChaCha8Rng;
 use cwnd_scenario::{DualPi2, QueueVariant};
@@ -124,7 +124,7 @@ impl DualPi2Queue {
     }
 
     /// Returns true if a packet that leaves is sent; it may be marked.
-    fn passes(&mut self, now_ns: u64, packet: &mut Packet, is_low_latency: bool, waiting_bytes: u64) -> bool {
+    fn passes(&mut self, now_ns: u64, packet: &mut Queued, is_low_latency: bool, waiting_bytes: u64) -> bool {
         let is_short = waiting_bytes < 2 * FRAME_BYTES;
         let coupled = if is_short { 0.0 } else { COUPLING * self.probability };
         // Overload: marks alone no longer hold the senders back.
@@ -148,7 +148,7 @@ impl DualPi2Queue {
 }
 
 impl Discipline for DualPi2Queue {
-    fn enqueue(&mut self, now_ns: u64, packet: Packet, _: bool, dropped: &mut Vec<Packet>) {
+    fn enqueue(&mut self, now_ns: u64, packet: Queued, _: bool, dropped: &mut Vec<Queued>) {
         self.update_until(now_ns);
         if self.waiting_pkts() >= self.limit {
             dropped.push(packet);
@@ -159,7 +159,7 @@ impl Discipline for DualPi2Queue {
         }
     }
 
-    fn dequeue(&mut self, now_ns: u64, dropped: &mut Vec<Packet>) -> Next {
+    fn dequeue(&mut self, now_ns: u64, dropped: &mut Vec<Queued>) -> Next {
         self.update_until(now_ns);
         while let Some(is_low_latency) = self.next_queue() {
             let waiting_bytes = self.low_latency.bytes() + self.classic.bytes();

@@ -1,6 +1,6 @@
 //! The droptail FIFO queue packet by packet. It drops at its limit, and marks by length or by time.
 
-use crate::net::link::queue::discipline::{Discipline, Next, Packet};
+use crate::net::link::queue::discipline::{Discipline, Next, Queued};
 use crate::random::uniform;
 use chacha20::ChaCha8Rng;
 use std::collections::VecDeque;
@@ -9,7 +9,7 @@ pub struct Fifo {
     limit: u64,
     ecn_threshold: u64,
     ramp: Option<Ramp>,
-    packets: VecDeque<Packet>,
+    packets: VecDeque<Queued>,
 }
 
 /// Marks by how long a packet has waited.
@@ -41,7 +41,7 @@ impl Fifo {
 }
 
 impl Discipline for Fifo {
-    fn enqueue(&mut self, _: u64, mut packet: Packet, sending: bool, dropped: &mut Vec<Packet>) {
+    fn enqueue(&mut self, _: u64, mut packet: Queued, sending: bool, dropped: &mut Vec<Queued>) {
         let held = self.waiting_pkts() + u64::from(sending);
         if held >= self.limit {
             dropped.push(packet);
@@ -51,7 +51,7 @@ impl Discipline for Fifo {
         self.packets.push_back(packet);
     }
 
-    fn dequeue(&mut self, now_ns: u64, _: &mut Vec<Packet>) -> Next {
+    fn dequeue(&mut self, now_ns: u64, _: &mut Vec<Queued>) -> Next {
         let Some(mut packet) = self.packets.pop_front() else { return Next::Empty };
         if let Some(ramp) = &mut self.ramp
             && packet.codepoint.is_ect()

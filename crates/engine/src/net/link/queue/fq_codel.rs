@@ -2,7 +2,7 @@
 
 use crate::net::link::queue::backlog::Backlog;
 use crate::net::link::queue::codel::Control;
-use crate::net::link::queue::discipline::{Discipline, Next, Packet};
+use crate::net::link::queue::discipline::{Discipline, Next, Queued};
 use cwnd_scenario::FqCodel;
 use std::collections::VecDeque;
 
@@ -70,7 +70,7 @@ impl FqCodelQueue {
     }
 
     /// Drops from the head of the longest queue, in bytes.
-    fn drop_from_longest(&mut self, dropped: &mut Vec<Packet>) {
+    fn drop_from_longest(&mut self, dropped: &mut Vec<Queued>) {
         let busy = self.queues.iter_mut().flatten();
         let Some(longest) = busy.max_by_key(|queue| queue.packets.bytes()) else { return };
         let (before, enough) = (dropped.len() as u64, longest.packets.bytes() / 2);
@@ -90,7 +90,7 @@ impl FqCodelQueue {
 }
 
 impl Discipline for FqCodelQueue {
-    fn enqueue(&mut self, _: u64, packet: Packet, _: bool, dropped: &mut Vec<Packet>) {
+    fn enqueue(&mut self, _: u64, packet: Queued, _: bool, dropped: &mut Vec<Queued>) {
         let (id, quantum) = (self.queue_of(packet.flow), self.quantum);
         let queue = self.queue(id);
         queue.packets.push(packet);
@@ -105,7 +105,7 @@ impl Discipline for FqCodelQueue {
         }
     }
 
-    fn dequeue(&mut self, now_ns: u64, dropped: &mut Vec<Packet>) -> Next {
+    fn dequeue(&mut self, now_ns: u64, dropped: &mut Vec<Queued>) -> Next {
         loop {
             let is_new = !self.new.is_empty();
             let list = if is_new { &self.new } else { &self.old };

@@ -1,7 +1,7 @@
 //! PIE (RFC 8033): arrivals are dropped with a probability that a controller sets by the queueing delay.
 
 use crate::net::link::queue::backlog::Backlog;
-use crate::net::link::queue::discipline::{Discipline, Next, Packet};
+use crate::net::link::queue::discipline::{Discipline, Next, Queued};
 use crate::random::uniform;
 use chacha20::ChaCha8Rng;
 use cwnd_scenario::{Pie, QueueVariant};
@@ -133,7 +133,7 @@ impl PieQueue {
 }
 
 impl Discipline for PieQueue {
-    fn enqueue(&mut self, now_ns: u64, mut packet: Packet, _: bool, dropped: &mut Vec<Packet>) {
+    fn enqueue(&mut self, now_ns: u64, mut packet: Queued, _: bool, dropped: &mut Vec<Queued>) {
         self.update_until(now_ns);
         let full = self.packets.len() >= self.limit;
         let early = !full && self.drops_early();
@@ -150,7 +150,7 @@ impl Discipline for PieQueue {
         self.packets.push(packet);
     }
 
-    fn dequeue(&mut self, now_ns: u64, _: &mut Vec<Packet>) -> Next {
+    fn dequeue(&mut self, now_ns: u64, _: &mut Vec<Queued>) -> Next {
         self.update_until(now_ns);
         let Some(packet) = self.packets.pop() else { return Next::Empty };
         if self.is_linux() {
@@ -177,8 +177,8 @@ mod tests {
     use crate::net::link::queue::discipline::Codepoint;
     use crate::random::random_stream;
 
-    fn packet(arrived_ns: u64) -> Packet {
-        Packet::new(0, 1500, Codepoint::NotEct, arrived_ns)
+    fn packet(arrived_ns: u64) -> Queued {
+        Queued::new(0, 1500, Codepoint::NotEct, arrived_ns)
     }
 
     /// Queueing delays in seconds at successive updates, with a target of 15 ms, and the probabilities by RFC 8033, 4.2:

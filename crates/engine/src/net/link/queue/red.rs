@@ -1,7 +1,7 @@
 //! RED (Floyd and Jacobson 1993): arrivals are dropped at random, the more the longer the average queue.
 
 use crate::net::link::queue::backlog::Backlog;
-use crate::net::link::queue::discipline::{Discipline, Next, Packet};
+use crate::net::link::queue::discipline::{Discipline, Next, Queued};
 use crate::random::uniform;
 use chacha20::ChaCha8Rng;
 use cwnd_scenario::{Link, QueueVariant, Red};
@@ -95,7 +95,7 @@ impl RedQueue {
         self.average += self.red.weight * (queue - self.average);
     }
 
-    fn has_room_for(&self, packet: &Packet) -> bool {
+    fn has_room_for(&self, packet: &Queued) -> bool {
         match self.room {
             Room::Pkts(most) => self.packets.len() < most,
             Room::Bytes(most) => self.packets.bytes() + u64::from(packet.bytes) <= most,
@@ -151,7 +151,7 @@ impl RedQueue {
 }
 
 impl Discipline for RedQueue {
-    fn enqueue(&mut self, now_ns: u64, mut packet: Packet, _: bool, dropped: &mut Vec<Packet>) {
+    fn enqueue(&mut self, now_ns: u64, mut packet: Queued, _: bool, dropped: &mut Vec<Queued>) {
         self.adapt(now_ns);
         self.average(now_ns);
         let fate = self.fate();
@@ -167,7 +167,7 @@ impl Discipline for RedQueue {
         self.packets.push(packet);
     }
 
-    fn dequeue(&mut self, now_ns: u64, _: &mut Vec<Packet>) -> Next {
+    fn dequeue(&mut self, now_ns: u64, _: &mut Vec<Queued>) -> Next {
         let Some(packet) = self.packets.pop() else { return Next::Empty };
         if self.packets.len() == 0 {
             self.idle_since_ns = Some(now_ns);
