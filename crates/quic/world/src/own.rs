@@ -30,6 +30,11 @@ impl Own {
         Own { instead_of: format!("s2n-quic:{name}"), controllers: Controllers::S2nQuic(Arc::new(connect)) }
     }
 
+    /// The algorithm that it stands for, as scenarios have it: `quinn:newreno`.
+    pub fn algorithm(&self) -> &str {
+        &self.instead_of
+    }
+
     pub(crate) fn stack(&self) -> Stack {
         match self.controllers {
             Controllers::Quinn(_) => Stack::Quinn,
