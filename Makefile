@@ -19,7 +19,7 @@ BENCH_BUILD := cargo build --quiet --release -p cwnd-bench --features huge-pages
 SOURCES := pyproject.toml Cargo.toml Cargo.lock \
 	$(shell find algorithms crates -name '*.rs' -o -name '*.[ch]' -o -name Cargo.toml)
 
-.PHONY: demo quic kernel uplot prove worst-cases figures evaluations differential ns2-judges papers docs site man dist dist-test test test-quic test-slow test-builds browser-test lab \
+.PHONY: demo quic kernel uplot prove worst-cases figures evaluations differential ns2-judges ns2-errors papers docs site man dist dist-test test test-quic test-slow test-builds browser-test lab \
 	kernel-test guest-test fuzz race-test lint lock audit bench bench-clone bench-parts bench-by-part bench-peers \
 	golden-arm golden-windows check-systems check-rust miri semver bench-instructions dist-musl dist-windows release-check format clean
 
@@ -64,6 +64,10 @@ ns2-judges: SEEDS := 8
 ns2-judges:
 	$(PYTHON) tests/ns2/judges.py --seeds $(SEEDS) $(CCA)
 
+# The Discrete TCP paper's tables with errors by ns-2.35's own losses, beside ours, 30 seeds each: some minutes.
+ns2-errors: .venv/package
+	$(BIN)/python tests/ns2/errors.py
+
 # What a contributor runs before a commit. The QUIC stacks take as long to build as all else: test-quic has their tests.
 test: .venv/dev
 	cargo test
@@ -72,7 +76,7 @@ test: .venv/dev
 # The tests of the QUIC worlds and of the crate for QUIC stacks, for a commit that touches crates/quic. CI runs them. The stacks are
 # built once, for these and for the command.
 test-quic: .venv/dev .venv/quic
-	cargo test --profile clone -p cwnd-quic -p cwnd-quic-world -- --include-ignored
+	cargo test --profile clone -p cwnd-quic -p cwnd-quic-world -p cwnd-conform -- --include-ignored
 	$(PYTEST) -m quic
 
 # The tests that take longer: random kills, damaged files, extreme scenarios, layouts. A job of their own in CI.

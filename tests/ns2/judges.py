@@ -81,22 +81,35 @@ def band(row: dict[str, str], seeds: int) -> tuple[float, float, float]:
 
 
 def goodput(cca: str, buffer: str, seed: int, jitter_s: float) -> float:
-    return float(ns2(cca, flows=4, buffer=buffer, access_buffer=50, seed=seed, jitter_s=jitter_s)["goodput"])
+    return float(
+        ns2(
+            "flows.tcl",
+            cca=cca,
+            look_s=0,
+            flows=4,
+            buffer=buffer,
+            access_buffer=50,
+            seed=seed,
+            jitter_s=jitter_s,
+        )["goodput"]
+    )
 
 
 def window(cca: str) -> dict[str, str]:
     """The windows of one flow by time."""
-    return ns2(cca, flows=1, buffer=5000, access_buffer=5000, seed=1, jitter_s=0.0, look_s=0.1)
+    return ns2(
+        "flows.tcl", cca=cca, look_s=0.1, flows=1, buffer=5000, access_buffer=5000, seed=1, jitter_s=0.0
+    )
 
 
-def ns2(cca: str, **settings: object) -> dict[str, str]:
-    """Output of the script by its first word or by time, kept under its settings."""
-    keys = {"cca": cca, "look_s": 0, **settings}
-    kept = RUNS / ("-".join(f"{key}{value}" for key, value in keys.items()) + ".txt")
+def ns2(script: str, **settings: object) -> dict[str, str]:
+    """Output of a script by its first word or by time, kept under the settings."""
+    name = "-".join(f"{key}{value}" for key, value in settings.items())
+    kept = RUNS / f"{Path(script).stem}-{name}.txt"
     if not kept.exists():
-        command = ["ns", str(HERE / "flows.tcl"), *(f"{key}={value}" for key, value in keys.items())]
+        command = ["ns", str(HERE / script), *(f"{key}={value}" for key, value in settings.items())]
         done = subprocess.run(command, capture_output=True, text=True)
-        if done.returncode != 0 or "goodput" not in done.stdout:
+        if done.returncode != 0 or not done.stdout:
             sys.exit(f"judges.py: {' '.join(command)}: {done.stderr.strip()}")
         part = kept.with_suffix(".part")
         part.write_text(done.stdout)

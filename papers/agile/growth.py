@@ -1,0 +1,166 @@
+"""Elastic-TCP with the square root, the cube root and the logarithm as growth (thesis, Fig. 6.3)."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from math import cbrt, log, sqrt
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from rich.console import Console
+from rich.progress import Progress
+
+import cwnd
+from cwnd._report import figures
+from cwnd._report.looks import new_figure
+
+HERE = Path(__file__).parent
+BUFFERS = (50, 400, 1600, 6400)
+PERS = (0, 1e-5)
+FLOWS = (1, 4)
+#: Of a point with errors.
+SEEDS = 3
+#: States in which losses are repaired come after this one.
+DISORDER = 1
+
+
+class Growth(cwnd.algorithms.Elastic):
+    """Elastic-TCP whose window grows by weight(RTTmax / RTT · cwnd) in each RTT."""
+
+    def __init__(self, **params: str | float | bool) -> None:
+        super().__init__(**params)
+        self.rtt_us = self.rtt_max_us = 1
+        self.fraction = 0.0
+
+    @staticmethod
+    def weight(x: float) -> float:
+        return sqrt(x)
+
+    def pkts_acked(self, window, ack):
+        super().pkts_acked(window, ack)
+        if ack.state <= DISORDER:
+            self.rtt_us = max(ack.rtt_us, 1)
+            self.rtt_max_us = max(self.rtt_max_us, self.rtt_us)
+
+    def cong_avoid(self, window, ack):
+        if window.cwnd < window.ssthresh:
+            super().cong_avoid(window, ack)
+        elif ack.cwnd_limited:
+            grown = self.weight(self.rtt_max_us / self.rtt_us * window.cwnd) / window.cwnd
+            self.fraction += ack.acked * min(grown, 1)
+            window.cwnd += int(self.fraction)
+            self.fraction %= 1
+
+
+class SquareRoot(Growth):
+    """The rule of the header."""
+
+
+class CubeRoot(Growth):
+    @staticmethod
+    def weight(x: float) -> float:
+        return cbrt(x)
+
+
+class Logarithm(Growth):
+    """The natural one: which base the thesis takes is not public."""
+
+    @staticmethod
+    def weight(x: float) -> float:
+        return log(x)
+
+
+CCAS = {"elastic": "elastic", "square root": SquareRoot, "cube root": CubeRoot, "logarithm": Logarithm}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument(
+        "--out", type=Path, default=Path("agile-growth"), help="directory that keeps the runs"
+    )
+    out = parser.parse_args().out
+    print(table(pl.concat([swept(out / f"per-{per:g}", per) for per in PERS])))
+    draw(HERE / "figures" / "fig6_3.svg")
+
+
+def swept(out: Path, per: float) -> pl.DataFrame:
+    """A row per point: what was varied, and means over the seeds."""
+    grid = {
+        "flows.cca": list(CCAS.values()),
+        "dumbbell.per": [per],
+        "flows.count": list(FLOWS),
+        ("dumbbell.buffer", "dumbbell.access.buffer"): [(pkts, pkts) for pkts in BUFFERS],
+    }
+    with Progress(console=Console(stderr=True), disable=not sys.stderr.isatty(), transient=True) as bar:
+        task = bar.add_task(out.name, total=None)
+        results = cwnd.sweep(
+            HERE / "growth.toml",
+            grid=grid,
+            out=out,
+            repeat=SEEDS if per else 1,
+            progress=lambda seen: bar.update(task, completed=seen.done, total=seen.total),
+        )
+    name_of = dict(zip(dict.fromkeys(values["flows.cca"] for values in results.values), CCAS, strict=True))
+    varied = pl.DataFrame(
+        {
+            "scenario": scenario["name"],
+            "growth": name_of[values["flows.cca"]],
+            "per": per,
+            "flows": values["flows.count"],
+            "buffer": values["dumbbell.buffer"],
+        }
+        for values, scenario in zip(results.values, results.scenarios, strict=True)
+    )
+    means = results.summary.pivot("metric", index="scenario", values="mean")
+    return varied.join(means, on="scenario")
+
+
+def table(points: pl.DataFrame) -> str:
+    """Throughput by growth, and losses, a column for each buffer."""
+    lines = [f"| PER | flows | growth | {' | '.join(f'{pkts}' for pkts in BUFFERS)} | lost, % |"]
+    lines.append("|" + "---|" * (4 + len(BUFFERS)))
+    for (per, flows, growth), own in points.group_by("per", "flows", "growth", maintain_order=True):
+        mbps = " | ".join(f"{value:.0f}" for value in own.sort("buffer")["throughput_mbps"])
+        lost = 100 * own["loss_ratio"]
+        shown = f"{lost.min():.2g} to {lost.max():.2g}"
+        lines.append(f"| {per:g} | {flows} | {growth} | {mbps} | {shown} |")
+    return "\n".join(lines)
+
+
+def path(cca: type[Growth] | str, name: str) -> cwnd.Scenario:
+    """One flow over the path of growth.toml, whose only queue is the longest, with samples."""
+    return cwnd.dumbbell(
+        cca,
+        rate="1 Gbps",
+        delay="102 ms",
+        buffer=6400,
+        packet="1000 bytes",
+        stack="ns2",
+        duration="40 s",
+        samples="100 ms",
+        name=name,
+    )
+
+
+def draw(file: Path) -> None:
+    """The three functions, and the window of one flow with each."""
+    traced = [growth for growth, cca in CCAS.items() if not isinstance(cca, str)]
+    results = cwnd.run([path(CCAS[growth], growth) for growth in traced])
+    with figures.style():
+        figure = new_figure(10, 4)
+        functions, windows = figure.subplots(1, 2)
+        weighed = np.linspace(1, 32_000, 400)
+        for growth in traced:
+            functions.plot(weighed, [CCAS[growth].weight(float(x)) for x in weighed], label=growth)
+            own = results.samples.filter(scenario=growth)
+            windows.plot(own["time_s"], own["cwnd_pkts"], label=growth)
+        functions.set(xlabel="RTTmax / RTT · cwnd (packets)", ylabel="growth (packets per RTT)", yscale="log")
+        windows.set(xlabel="time (s)", ylabel="cwnd (packets)", ylim=(0, None))
+        functions.legend()
+        figures.write_figure(figure, file)
+
+
+if __name__ == "__main__":
+    main()
