@@ -64,7 +64,7 @@ ns2-judges: SEEDS := 8
 ns2-judges:
 	$(PYTHON) tests/ns2/judges.py --seeds $(SEEDS) $(CCA)
 
-# The Discrete TCP paper's tables with errors by ns-2.35's own losses, beside ours, 30 seeds each: some minutes.
+# The Discrete TCP paper's tables with errors by ns-2.35's own losses, beside ours, 100 seeds each: some minutes.
 ns2-errors: .venv/package
 	$(BIN)/python tests/ns2/errors.py
 
