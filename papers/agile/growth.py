@@ -17,10 +17,9 @@ from cwnd._report import figures
 from cwnd._report.looks import new_figure
 
 HERE = Path(__file__).parent
-BUFFERS = (50, 400, 1600, 6400)
+BUFFERS = ("0.01 BDP", "0.1 BDP", "1 BDP")
 PERS = (0, 1e-5)
-FLOWS = (1, 4)
-#: Of a point with errors.
+#: Runs of each point with errors.
 SEEDS = 3
 #: States in which losses are repaired come after this one.
 DISORDER = 1
@@ -90,8 +89,7 @@ def swept(out: Path, per: float) -> pl.DataFrame:
     grid = {
         "flows.cca": list(CCAS.values()),
         "dumbbell.per": [per],
-        "flows.count": list(FLOWS),
-        ("dumbbell.buffer", "dumbbell.access.buffer"): [(pkts, pkts) for pkts in BUFFERS],
+        "dumbbell.buffer": list(BUFFERS),
     }
     with Progress(console=Console(stderr=True), disable=not sys.stderr.isatty(), transient=True) as bar:
         task = bar.add_task(out.name, total=None)
@@ -107,8 +105,7 @@ def swept(out: Path, per: float) -> pl.DataFrame:
         {
             "scenario": scenario["name"],
             "growth": name_of[values["flows.cca"]],
-            "per": per,
-            "flows": values["flows.count"],
+            "per": float(per),
             "buffer": values["dumbbell.buffer"],
         }
         for values, scenario in zip(results.values, results.scenarios, strict=True)
@@ -118,27 +115,28 @@ def swept(out: Path, per: float) -> pl.DataFrame:
 
 
 def table(points: pl.DataFrame) -> str:
-    """Throughput by growth, and losses, a column for each buffer."""
-    lines = [f"| PER | flows | growth | {' | '.join(f'{pkts}' for pkts in BUFFERS)} | lost, % |"]
-    lines.append("|" + "---|" * (4 + len(BUFFERS)))
-    for (per, flows, growth), own in points.group_by("per", "flows", "growth", maintain_order=True):
-        mbps = " | ".join(f"{value:.0f}" for value in own.sort("buffer")["throughput_mbps"])
-        lost = 100 * own["loss_ratio"]
-        shown = f"{lost.min():.2g} to {lost.max():.2g}"
-        lines.append(f"| {per:g} | {flows} | {growth} | {mbps} | {shown} |")
+    """Throughput in Mbps and lost packets in percent, a column for each buffer."""
+    lines = [f"| PER | growth | {' | '.join(BUFFERS)} |", "|" + "---|" * (2 + len(BUFFERS))]
+    for (per, growth), own in points.group_by("per", "growth", maintain_order=True):
+        by_buffer = {row["buffer"]: row for row in own.iter_rows(named=True)}
+        cells = [
+            f"{by_buffer[buffer]['throughput_mbps']:.1f}, {100 * by_buffer[buffer]['loss_ratio']:.2g} %"
+            for buffer in BUFFERS
+        ]
+        lines.append(f"| {per:g} | {growth} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
 def path(cca: type[Growth] | str, name: str) -> cwnd.Scenario:
-    """One flow over the path of growth.toml, whose only queue is the longest, with samples."""
+    """One flow over the path of growth.toml, with samples."""
     return cwnd.dumbbell(
         cca,
-        rate="1 Gbps",
+        rate="100 Mbps",
         delay="102 ms",
-        buffer=6400,
+        buffer="1 BDP",
         packet="1000 bytes",
-        stack="ns2",
-        duration="40 s",
+        stack="linux",
+        duration="60 s",
         samples="100 ms",
         name=name,
     )
@@ -151,7 +149,7 @@ def draw(file: Path) -> None:
     with figures.style():
         figure = new_figure(10, 4)
         functions, windows = figure.subplots(1, 2)
-        weighed = np.linspace(1, 32_000, 400)
+        weighed = np.linspace(1, 5000, 400)
         for growth in traced:
             functions.plot(weighed, [CCAS[growth].weight(float(x)) for x in weighed], label=growth)
             own = results.samples.filter(scenario=growth)

@@ -59,7 +59,6 @@ def test_a_flow_whose_receiver_limits_it_has_its_window_in_each_round_trip(
         done = cwnd_command("run", str(tmp_path / "limited.toml"), "--on", "live", "--json")
         assert done.returncode in (0, 1), done.stderr
         flow = json.loads(done.stdout)["runs"][0]["flows"][0]
-        assert flow["retransmitted_pkts"] == 0
         if done.returncode == 0:  # as above
             # A round trip is 20 ms and what a packet and its ACK take on the link.
             least_ms = 20 + (1500 + 52) * 8 / 10e3

@@ -64,7 +64,7 @@ def numbers(measured: Measured, simulated: Measured | None) -> list[Number]:
             verdict = "not judged"
         else:
             verdict = "agrees" if ours.agrees(value) else "differs"
-        cause = _cause(measured, simulated, its, row, value, ours) if verdict == "differs" else None
+        cause = _cause(measured, its, row, value, ours, simulated) if verdict == "differs" else None
         beside = None if simulated is None else _ours(simulated, its, row, None)
         judged.append(Number(its.name, row, its.metrics[row["metric"]], ours, verdict, cause, beside))
     return judged
@@ -98,11 +98,11 @@ def _ours(measured: Measured, item: Item, row: Mapping[str, str], reading: str |
 
 def _cause(
     measured: Measured,
-    simulated: Measured | None,
     item: Item,
     row: Mapping[str, str],
     value: float,
     ours: SeedEstimate | None,
+    simulated: Measured | None = None,
 ) -> str | None:
     """The first cause that the values bear out; a reading that this world did not run is the simulator's."""
     for cause in measured.paper.causes:

@@ -88,8 +88,8 @@ def select(
 def plan(selection: Selection) -> sweep.Plan:
     """The runs that the selected items need. A point without randomness has one seed, the others `seeds`.
 
-    With `quick`, and on real kernels, only the readings that explain a difference are run; in the world `live`,
-    where each run takes the time of its transfers, none: those of the simulator explain.
+    With `quick`, and on real kernels, only the readings that explain a difference are run; in the world
+    `live`, where each run takes the time of its transfers, none: those of the simulator explain.
     """
     paper = selection.paper
     explaining = {cause.reading for cause in paper.causes}
