@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from math import exp
 from pathlib import Path
 
 import polars as pl
-from rich.console import Console
-from rich.progress import Progress
-
-import cwnd
+import study
 
 HERE = Path(__file__).parent
 RULES = ("switch", "max", "sum")
@@ -57,15 +53,7 @@ def swept(pers: list[float], seeds: int, out: Path, more: dict[str, object] | No
         ],
         **(more or {}),
     }
-    with Progress(console=Console(stderr=True), disable=not sys.stderr.isatty(), transient=True) as bar:
-        task = bar.add_task(out.name, total=None)
-        results = cwnd.sweep(
-            HERE / "combine.toml",
-            grid=grid,
-            out=out,
-            repeat=seeds,
-            progress=lambda seen: bar.update(task, completed=seen.done, total=seen.total),
-        )
+    results = study.swept(HERE / "combine.toml", grid, out, seeds)
     asked = dict.fromkeys(values["flows.cca"] for values in results.values)
     name_of = dict(zip(asked, NAMES, strict=False))
     varied = pl.DataFrame(

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from math import cbrt, log, sqrt
 from pathlib import Path
 
 import numpy as np
 import polars as pl
-from rich.console import Console
-from rich.progress import Progress
+import study
 
 import cwnd
 from cwnd._report import figures
@@ -91,15 +89,7 @@ def swept(out: Path, per: float) -> pl.DataFrame:
         "dumbbell.per": [per],
         "dumbbell.buffer": list(BUFFERS),
     }
-    with Progress(console=Console(stderr=True), disable=not sys.stderr.isatty(), transient=True) as bar:
-        task = bar.add_task(out.name, total=None)
-        results = cwnd.sweep(
-            HERE / "growth.toml",
-            grid=grid,
-            out=out,
-            repeat=SEEDS if per else 1,
-            progress=lambda seen: bar.update(task, completed=seen.done, total=seen.total),
-        )
+    results = study.swept(HERE / "growth.toml", grid, out, SEEDS if per else 1)
     name_of = dict(zip(dict.fromkeys(values["flows.cca"] for values in results.values), CCAS, strict=True))
     varied = pl.DataFrame(
         {
@@ -127,32 +117,23 @@ def table(points: pl.DataFrame) -> str:
     return "\n".join(lines)
 
 
-def path(cca: type[Growth] | str, name: str) -> cwnd.Scenario:
-    """One flow over the path of growth.toml, with samples."""
-    return cwnd.dumbbell(
-        cca,
-        rate="100 Mbps",
-        delay="102 ms",
-        buffer="1 BDP",
-        packet="1000 bytes",
-        stack="linux",
-        duration="60 s",
-        samples="100 ms",
-        name=name,
-    )
+def path(cca: type[Growth]) -> cwnd.Scenario:
+    """The path of growth.toml with `cca`, and samples."""
+    text = (HERE / "growth.toml").read_text().replace('"off"', '"100 ms"')
+    return cwnd.Scenario.parse(text.replace('"elastic"', f'"{cca.__name__}"'), cca.__name__, ccas=[cca])
 
 
 def draw(file: Path) -> None:
     """The three functions, and the window of one flow with each."""
-    traced = [growth for growth, cca in CCAS.items() if not isinstance(cca, str)]
-    results = cwnd.run([path(CCAS[growth], growth) for growth in traced])
+    traced = {growth: cca for growth, cca in CCAS.items() if not isinstance(cca, str)}
+    results = cwnd.run([path(cca) for cca in traced.values()])
     with figures.style():
         figure = new_figure(10, 4)
         functions, windows = figure.subplots(1, 2)
         weighed = np.linspace(1, 5000, 400)
-        for growth in traced:
-            functions.plot(weighed, [CCAS[growth].weight(float(x)) for x in weighed], label=growth)
-            own = results.samples.filter(scenario=growth)
+        for growth, cca in traced.items():
+            functions.plot(weighed, [cca.weight(float(x)) for x in weighed], label=growth)
+            own = results.samples.filter(scenario=cca.__name__)
             windows.plot(own["time_s"], own["cwnd_pkts"], label=growth)
         functions.set(xlabel="RTTmax / RTT · cwnd (packets)", ylabel="growth (packets per RTT)", yscale="log")
         windows.set(xlabel="time (s)", ylabel="cwnd (packets)", ylim=(0, None))

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 const TO: SocketAddrV4 = SocketAddrV4::new(FAR, FIRST_PORT);
 const PROBES: u32 = 10;
-/// How long what arrives is counted, of datagrams that are sent faster than the link.
+/// Arrivals are counted for so long, while more is sent than the link carries.
 const OVERLOAD_NS: u64 = 300_000_000;
 /// A path that passes less than this of the rate is not what was asked for.
 const RATE_SHARE: f64 = 0.99;
@@ -196,7 +196,7 @@ fn overload(
     }
     let begin_ns = sys::now_ns();
     // What is sent now arrives so much later.
-    let way_ns: u64 = scenario.flows[0].path.iter().map(|&link| scenario.links[link as usize].delay_ns).sum();
+    let way_ns = scenario.way_there_ns(0);
     let mut from = None;
     let mut sent = 0;
     loop {

@@ -168,7 +168,7 @@ pub fn read_at_least(stream: &TcpStream, bytes: i32) -> io::Result<()> {
     set_option(stream.as_raw_fd(), libc::SOL_SOCKET, libc::SO_RCVLOWAT, &bytes)
 }
 
-/// The connection, or those that a listener accepts, offer at most `bytes`.
+/// Limits the receive window of a connection, or of all that a listener accepts, to `bytes`.
 pub fn limit_window(socket: &impl AsRawFd, bytes: i32) -> io::Result<()> {
     set_option(socket.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_WINDOW_CLAMP, &bytes)
 }

@@ -126,7 +126,8 @@ pub fn run(
         let listen = move || TcpListener::bind(SocketAddrV4::new(FAR, port));
         let listener = ends.far.spawn(listen).join().expect("it does not panic");
         let listener = listener.map_err(Error::of(format!("port {port}")))?;
-        let window_bytes = window_bytes(&scenario.flows[flow]);
+        let window_bytes = scenario.flows[flow].receive_window_bytes();
+        let window_bytes = window_bytes.map(|bytes| bytes.try_into().unwrap_or(i32::MAX));
         if let Some(bytes) = window_bytes {
             sys::limit_window(&listener, bytes).map_err(Error::of("a receive window"))?;
         }
@@ -177,12 +178,6 @@ pub fn run(
         outcome.map_err(|line| Error::Machine(format!("flow {flow}: {line}"), None))?;
     }
     Ok(Some(traffic))
-}
-
-/// The payload that the receiver allows in flight, where the scenario limits it.
-fn window_bytes(flow: &Flow) -> Option<i32> {
-    let bytes = i64::from(flow.stack.receive_window_pkts?) * i64::from(flow.payload_bytes);
-    Some(bytes.try_into().unwrap_or(i32::MAX))
 }
 
 fn receive(listener: &TcpListener, window_bytes: Option<i32>, shared: &Shared, live: &Live) {

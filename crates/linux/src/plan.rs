@@ -419,10 +419,7 @@ impl Writer<'_> {
             let (host, _) = self.nodes.hosts[i];
             let (start, stop) = (plan.starts_ns[i], flow.stop_ns);
             let rate = flow.app_rate_bps.unwrap_or(0);
-            let window = flow
-                .stack
-                .receive_window_pkts
-                .map_or(0, |pkts| u64::from(pkts) * u64::from(flow.payload_bytes));
+            let window = flow.receive_window_bytes().unwrap_or(0);
             let (_, receiver) = addresses(i);
             let has_ecn = u32::from(flow.stack.ecn != Ecn::Off);
             let echoes_each = u32::from(flow.stack.ecn == Ecn::Dctcp);

@@ -132,6 +132,14 @@ impl Scenario {
         there + self.way_back_ns(flow)
     }
 
+    /// The delays of the links to the receiver.
+    ///
+    /// # Panics
+    /// If there is no such flow.
+    pub fn way_there_ns(&self, flow: usize) -> u64 {
+        self.path(&self.flows[flow]).map(|link| link.delay_ns).sum()
+    }
+
     /// The least time that an ACK takes.
     fn way_back_ns(&self, flow: &Flow) -> u64 {
         let back = |link: &u32| {
@@ -144,9 +152,9 @@ impl Scenario {
     /// The least time in which `bytes` of the flow can be delivered and acknowledged: the delays of both ways, and the sending
     /// of all packets on the slowest link.
     pub fn ideal_fct_ns(&self, flow: usize, bytes: u64) -> f64 {
-        let rate_bps = self.bottleneck(flow).rate_bps;
+        let (rate_bps, way_there_ns) = (self.bottleneck(flow).rate_bps, self.way_there_ns(flow));
         let flow = &self.flows[flow];
-        let delays_ns = self.path(flow).map(|link| link.delay_ns).sum::<u64>() + self.way_back_ns(flow);
+        let delays_ns = way_there_ns + self.way_back_ns(flow);
         let pkts = bytes.div_ceil(flow.payload_bytes.into());
         let wire_bytes = bytes + pkts * u64::from(flow.stack.header_bytes);
         delays_ns as f64 + wire_bytes as f64 * 8e9 / rate_bps as f64

@@ -209,7 +209,7 @@ def finalists(
     """The algorithms that get a second look.
 
     These are the present algorithm, the incumbent, the `number` best candidates by score, fit ones first, and
-    the one with the most goodput among those that do not lose too much.
+    the one with the highest goodput of those whose losses are accepted.
     """
     judged = judge(measured, goal, present, incumbent, random_loss)
 

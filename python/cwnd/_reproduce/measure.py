@@ -94,9 +94,8 @@ def plan(selection: Selection) -> sweep.Plan:
     paper = selection.paper
     explaining = {cause.reading for cause in paper.causes}
     is_short = selection.quick or selection.world != "sim"
-    readings = [one for one in paper.readings.values() if not is_short or one.name in explaining]
-    if selection.world == "live":
-        readings = []
+    known = [] if selection.world == "live" else paper.readings.values()
+    readings = [one for one in known if not is_short or one.name in explaining]
     points = []
     for experiment in paper.experiments.values():
         items = [item for item in selection.items if item.experiment == experiment.name]

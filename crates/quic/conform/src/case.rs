@@ -57,9 +57,9 @@ pub struct Case {
 impl Case {
     /// Returns true if the clause is about this algorithm.
     pub fn concerns(&self, algorithm: &str) -> bool {
-        let sets_its_window = algorithm.starts_with("bbr");
         let is_named = |name: &str| self.algorithms.iter().any(|one| one == name);
-        is_named(algorithm) || (is_named(ANY_WINDOW) && !sets_its_window)
+        let is_lowered = || cwnd_algorithms::find(algorithm).is_ok_and(|found| !found.controls_window());
+        is_named(algorithm) || (is_named(ANY_WINDOW) && is_lowered())
     }
 
     /// The scenario with `cca` as its algorithm, and samples, by which windows are seen.
@@ -73,12 +73,12 @@ impl Case {
 pub(crate) fn all() -> Vec<Case> {
     let files = FOLDER.dirs().flat_map(Dir::files);
     let mut all: Vec<Case> = files
-        .filter_map(|file| {
-            let suite = file.path().parent()?.to_str()?.to_owned();
-            let name = file.path().file_stem()?.to_str()?.to_owned();
-            let text = file.contents_utf8()?;
-            let case: Case = toml::from_str(text).unwrap_or_else(|error| panic!("{suite}/{name}: {error}"));
-            Some(Case { suite, name, ..case })
+        .map(|file| {
+            let path = file.path().with_extension("").display().to_string().replace('\\', "/");
+            let (suite, name) = path.split_once('/').expect("a suite is a folder of cases");
+            let text = file.contents_utf8().expect("cases are UTF-8");
+            let case: Case = toml::from_str(text).unwrap_or_else(|error| panic!("{path}: {error}"));
+            Case { suite: suite.to_owned(), name: name.to_owned(), ..case }
         })
         .collect();
     all.sort_by(|one, other| (&one.suite, &one.name).cmp(&(&other.suite, &other.name)));
