@@ -1,4 +1,4 @@
-"""What the studies of this folder share: a sweep with a bar of progress."""
+"""A sweep with a bar of progress, for the studies of this folder."""
 
 from __future__ import annotations
 

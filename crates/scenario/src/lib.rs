@@ -577,11 +577,6 @@ impl Flow {
         self.payload_bytes + self.stack.header_bytes
     }
 
-    /// The payload that the receiver allows in flight, where the scenario limits it.
-    pub fn receive_window_bytes(&self) -> Option<u64> {
-        self.stack.receive_window_pkts.map(|pkts| u64::from(pkts) * u64::from(self.payload_bytes))
-    }
-
     /// On the wire: the last segment of a transfer or of a frame may be smaller than the others. A SYN does not count, which
     /// follows no other packet.
     pub fn smallest_packet_bytes(&self) -> u32 {

@@ -89,6 +89,13 @@ impl ReceiveWindow {
     }
 }
 
+impl Flow {
+    /// The payload that the receiver allows in flight, where the scenario limits it.
+    pub fn receive_window_bytes(&self) -> Option<u64> {
+        self.stack.receive_window_pkts.map(|pkts| u64::from(pkts) * u64::from(self.payload_bytes))
+    }
+}
+
 impl Scenario {
     /// The window that the receiver of a flow offers. Without one of its own a receiver of the profile `linux` offers the share of
     /// its memory that is payload ([`memory_bytes`]), and half of the memory at the start if that is less.
