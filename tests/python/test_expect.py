@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
 import polars as pl
 import pytest
@@ -192,6 +193,65 @@ def test_the_command_prints_pure_json_with_expectations(tmp_path: Path) -> None:
     assert ran.returncode == 1
     assert json.loads(ran.stdout)["scenario"]["expect"][0]["name"] == "cut"
     assert "1 failed" in ran.stderr
+
+
+SWEPT = """
+[sweep]
+"dumbbell.buffer" = [20, 50]
+
+[[expect]]
+event = "cut"
+at_least = {cuts}
+
+[[expect]]
+metric = "utilization"
+at_least = 0.5
+"""
+
+
+def test_a_sweep_decides_each_of_its_points_and_ends_with_1_on_a_failure(tmp_path: Path) -> None:
+    file, out = tmp_path / "swept.toml", tmp_path / "swept"
+    for cuts, code in ((1, 0), (1000, 1)):
+        # The runs are those of before: an expectation changes no key.
+        file.write_text(RENO + SWEPT.format(cuts=cuts))
+        command = [sys.executable, "-m", "cwnd", "sweep", str(file), "--out", str(out), "--json"]
+        ran = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert ran.returncode == code, ran.stderr
+        assert json.loads(ran.stdout)["ran"] == (0 if code else 2)
+        failed = [line for line in ran.stderr.splitlines() if "at least 1000: fail" in line]
+        assert len(failed) == 2 * code
+        assert f"Expectations: {4 - 2 * code} passed, {2 * code} failed, 0 cannot be seen" in ran.stderr
+
+
+def test_a_sweep_of_a_class_sees_its_windows(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(
+        "import cwnd\n\n\nclass Mine(cwnd.CongestionControl):\n"
+        "    def cong_avoid(self, window, ack):\n        window.cwnd = 8\n\n"
+        "    def ssthresh(self, window, ack):\n        return 8\n"
+    )
+    file = tmp_path / "mine.toml"
+    text = RENO.replace('"reno"', '"mine.py:Mine"')
+    file.write_text(text + SWEPT.format(cuts=0) + '[[expect]]\nseries = "cwnd_pkts"\nat_most = 10\n')
+    command = [sys.executable, "-m", "cwnd", "sweep", str(file), "--out", str(tmp_path / "swept")]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert "cannot be seen" in ran.stdout and " 0 cannot be seen" in ran.stdout, ran.stdout + ran.stderr
+
+
+def test_a_candidate_that_breaks_its_expectation_does_not_pass_the_gate() -> None:
+    def made(cuts: int) -> cwnd.Results:
+        return cwnd.run(cwnd.Scenario.parse(f'{RENO}[[expect]]\nevent = "cut"\nat_least = {cuts}\n', "reno"))
+
+    sound, broken = made(1), made(1000)
+    passed, failed = cwnd.gate(broken, sound), cwnd.gate(sound, broken)
+    assert passed.ok and not failed.ok and all(one.ok for one in failed.verdicts)
+    assert "at least 1: pass: " in passed.lines[-1] and "at least 1000: fail: " in failed.lines[-1]
+    (written,) = json.loads(failed.to_json())["expected"]
+    assert (written["verdict"], written["line"]) == ("fail", failed.lines[-1])
+    assert "0 of 1 expectations hold." in failed.to_markdown() and "1 of 1" in passed.to_markdown()
+    suites = ElementTree.fromstring(failed.to_junit())
+    assert (suites.get("tests"), suites.get("failures")) == ("2", "1")
+    failure = suites.find("testsuite[@name='expectations']/testcase/failure")
+    assert failure is not None and failure.text == failed.lines[-1]
 
 
 def test_the_names_that_can_be_expected_are_those_of_the_tables(results: cwnd.Results) -> None:

@@ -33,7 +33,7 @@ CALLS = {
     "conform": ("reno --suite ratelimited-10", {"algorithm", "world", "ok", "cases"}),
     "evaluate": ("cubic --only starvation --quick --seeds 1 --out evaluation", {"algorithm", "criteria"}),
     "explain": ("slow.pcap", {"capture", "notes", "connections"}),
-    "gate": ("result result", {"ok", "verdicts"}),
+    "gate": ("result result", {"ok", "verdicts", "expected"}),
     "homework check": ("ada.txt", {"files", "refused", "missing"}),
     "homework new": ("sawtooth --name Ada --out homework", {"homework", "files"}),
     "identify": ("slow.pcap", {"capture", "notes", "connections"}),

@@ -15,6 +15,7 @@ from cwnd._common.checks import mapping
 from cwnd._common.errors import error, one_line
 from cwnd._common.metrics import METRICS, read_metric
 from cwnd._cwnd import Error, t_quantile, t_tail
+from cwnd._expect.own import own_expectations
 from cwnd._results.metrics import estimate
 from cwnd._scenario.scenario import read_text
 
@@ -69,6 +70,8 @@ def gate(baseline: Results, candidate: Results, margins: Mapping[str, float | st
     - undecided: neither is shown. This is not ok: a comparison without evidence must not pass. The line
       estimates the number of further seeds that would let an equal table pass, 19 times in 20.
 
+    What the candidate's scenarios expect (`[[expect]]`) has to hold besides, in every run.
+
     Returns the verdicts metric by metric, each in the order of the baseline's scenarios.
 
     Args:
@@ -95,7 +98,8 @@ def gate(baseline: Results, candidate: Results, margins: Mapping[str, float | st
         [
             _verdict(point, metric, judgement, len(compared), shares[metric])
             for (metric, point, _), judgement in zip(compared, judgements, strict=True)
-        ]
+        ],
+        own_expectations(candidate),
     )
 
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from xml.etree import ElementTree
 
 from cwnd._common.errors import one_line
 from cwnd._common.text import markdown
+
+if TYPE_CHECKING:
+    from cwnd._expect.expect import Decided, Expected
 
 _WORDS = ("worse", "undecided", "ok")
 
@@ -68,29 +71,40 @@ class Verdict(NamedTuple):
 
 
 class Gate:
-    """The outcome of `cwnd.gate`: `verdicts`, a `Verdict` for each metric and point."""
+    """The outcome of `cwnd.gate`.
 
-    def __init__(self, verdicts: Sequence[Verdict]) -> None:
+    `verdicts` has a `Verdict` for each metric and point, `expected` what became of each expectation of the
+    candidate's scenarios.
+    """
+
+    def __init__(self, verdicts: Sequence[Verdict], expected: Expected | None = None) -> None:
         self.verdicts = list(verdicts)
+        self.expected: list[Decided] = [] if expected is None else expected.decided
 
     @property
     def ok(self) -> bool:
-        """True if every verdict is ok."""
-        return all(verdict.ok for verdict in self.verdicts)
+        """True if every verdict is ok and every expectation was seen to hold."""
+        return all(verdict.ok for verdict in self.verdicts) and not self.unmet
+
+    @property
+    def unmet(self) -> list[Decided]:
+        """The expectations that failed or could not be seen."""
+        return [one for one in self.expected if not one.ok]
 
     @property
     def lines(self) -> list[str]:
-        """A line for each verdict, in columns."""
+        """A line for each verdict, in columns, and one for each expectation."""
         widths = (
             max((len(verdict.word) for verdict in self.verdicts), default=0),
             max((len(one_line(verdict.point)) + 1 for verdict in self.verdicts), default=0),
             max((len(verdict.metric) for verdict in self.verdicts), default=0),
             max((len(verdict.percent(verdict.change)) for verdict in self.verdicts), default=0),
         )
-        return [_line(verdict, *widths) for verdict in self.verdicts]
+        return [_line(verdict, *widths) for verdict in self.verdicts] + [str(one) for one in self.expected]
 
     def to_json(self) -> str:
-        """`{"ok", "verdicts"}`; one object for each verdict, with changes as fractions of the baseline.
+        """`{"ok", "verdicts", "expected"}`; an object for each verdict, with changes as fractions of the
+        baseline, and one for each expectation.
 
         Ends of intervals that one seed does not have are null, as is a change relative to a baseline of 0.
         """
@@ -111,10 +125,16 @@ class Gate:
             }
             for verdict in self.verdicts
         ]
-        return json.dumps({"ok": self.ok, "verdicts": verdicts}, allow_nan=False, separators=(",", ":"))
+        content = {
+            "ok": self.ok,
+            "verdicts": verdicts,
+            "expected": [one._asdict() | {"line": str(one)} for one in self.expected],
+        }
+        return json.dumps(content, allow_nan=False, separators=(",", ":"))
 
     def to_markdown(self) -> str:
-        """A summary: how many passed, a table of those that did not, and one of all, folded."""
+        """A summary: how many passed, a table of those that did not, expectations that did not hold, and a
+        table of all, folded."""
         failed = [verdict for verdict in self.verdicts if not verdict.ok]
         failed.sort(key=lambda verdict: _WORDS.index(verdict.word))
         counts = ((word, sum(one.word == word for one in self.verdicts)) for word in _WORDS)
@@ -125,34 +145,48 @@ class Gate:
         ]
         if failed:
             parts.append(_table(failed))
+        if self.expected:
+            met = len(self.expected) - len(self.unmet)
+            parts.append(f"{met} of {len(self.expected)} expectations hold.")
+        if self.unmet:
+            parts.append("\n".join(f"- {markdown(str(one))}" for one in self.unmet))
         every = _table(self.verdicts)
         parts.append(f"<details><summary>All comparisons</summary>\n\n{every}\n\n</details>")
         return "\n\n".join(parts) + "\n"
 
     def to_junit(self) -> str:
         """XML as JUnit writes it, which CI services show: a test suite for each metric, a case for each
-        point."""
-        suites = ElementTree.Element("testsuites", self._counts(self.verdicts, "cwnd gate"))
+        point; a suite of the expectations."""
+        suites = ElementTree.Element("testsuites", _counts([*self.verdicts, *self.expected], "cwnd gate"))
         for metric in dict.fromkeys(verdict.metric for verdict in self.verdicts):
             own = [verdict for verdict in self.verdicts if verdict.metric == metric]
-            suite = ElementTree.SubElement(suites, "testsuite", self._counts(own, metric))
+            suite = ElementTree.SubElement(suites, "testsuite", _counts(own, metric))
             for verdict in own:
-                name = one_line(verdict.point)
-                case = ElementTree.SubElement(suite, "testcase", classname=f"cwnd gate.{metric}", name=name)
-                if not verdict.ok:
-                    failure = {"type": verdict.word, "message": verdict.line}
-                    ElementTree.SubElement(case, "failure", failure).text = verdict.line
+                _add_case(suite, metric, verdict.point, "" if verdict.ok else verdict.word, verdict.line)
+        if self.expected:
+            suite = ElementTree.SubElement(suites, "testsuite", _counts(self.expected, "expectations"))
+            for one in self.expected:
+                name = f"{one.scenario}: {one.expected}"
+                _add_case(suite, "expectations", name, "" if one.ok else one.verdict, str(one))
         ElementTree.indent(suites)
         return ElementTree.tostring(suites, "unicode", xml_declaration=True) + "\n"
 
-    @staticmethod
-    def _counts(verdicts: Sequence[Verdict], name: str) -> dict[str, str]:
-        failures = sum(not verdict.ok for verdict in verdicts)
-        return {"name": name, "tests": str(len(verdicts)), "failures": str(failures), "errors": "0"}
-
     def __repr__(self) -> str:
         passed = sum(verdict.ok for verdict in self.verdicts)
-        return f"<cwnd.Gate: {passed} of {len(self.verdicts)} ok>"
+        unmet = f", {len(self.unmet)} expectations unmet" if self.unmet else ""
+        return f"<cwnd.Gate: {passed} of {len(self.verdicts)} ok{unmet}>"
+
+
+def _counts(judged: Sequence[Verdict | Decided], name: str) -> dict[str, str]:
+    failures = sum(not one.ok for one in judged)
+    return {"name": name, "tests": str(len(judged)), "failures": str(failures), "errors": "0"}
+
+
+def _add_case(suite: ElementTree.Element, kind: str, name: str, failure: str, line: str) -> None:
+    """Adds a test case; `failure` is the kind of its failure, if there is one."""
+    case = ElementTree.SubElement(suite, "testcase", classname=f"cwnd gate.{kind}", name=one_line(name))
+    if failure:
+        ElementTree.SubElement(case, "failure", {"type": failure, "message": line}).text = line
 
 
 def _line(verdict: Verdict, word_width: int, name_width: int, metric_width: int, change_width: int) -> str:

@@ -43,6 +43,11 @@ class Decided(NamedTuple):
     seeds: list[int]
     why: str
 
+    @property
+    def ok(self) -> bool:
+        """It was seen to hold."""
+        return self.verdict == PASS
+
     def __str__(self) -> str:
         head = f"{self.scenario}: {self.expected}: {self.verdict}: {self.found}"
         seeds = f" (seed {', '.join(map(str, self.seeds[:3]))}{', ...' if len(self.seeds) > 3 else ''})"
@@ -58,14 +63,14 @@ class Expected(NamedTuple):
     @property
     def ok(self) -> bool:
         """Every expectation was seen to hold."""
-        return all(one.verdict == PASS for one in self.decided)
+        return all(one.ok for one in self.decided)
 
     def __str__(self) -> str:
         counts = [
             f"{sum(one.verdict == verdict for one in self.decided)} {words}"
             for verdict, words in ((PASS, "passed"), (FAIL, "failed"), (UNSEEN, "cannot be seen"))
         ]
-        lines = [str(one) for one in self.decided if one.verdict != PASS]
+        lines = [str(one) for one in self.decided if not one.ok]
         return "\n".join([*lines, f"Expectations: {', '.join(counts)}"])
 
 

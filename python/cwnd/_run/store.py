@@ -583,11 +583,12 @@ def _name(values: Values) -> str:
 
 
 def _essence(described: ScenarioJson) -> str:
-    """A hash that identifies a scenario, without parameters, which may change with the algorithms."""
+    """A hash that identifies a scenario, whose parameters may change with the algorithms."""
+    # Expectations change no run.
     kept: dict[str, object] = {
         key: value
         for key, value in described.items()
-        if key not in ("name", "label", "seed", "repeat", "samples")
+        if key not in ("name", "label", "seed", "repeat", "samples", "expect")
     }
     kept["flows"] = [
         {key: value for key, value in {**flow, "cca": flow["cca"]["name"]}.items() if key != "label"}

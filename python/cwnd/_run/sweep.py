@@ -105,6 +105,13 @@ class Plan(NamedTuple):
     #: Inputs of the world's runs besides their scenario; None for the simulator.
     essence: bytes | None = None
 
+    @property
+    def expecting(self) -> list[Scenario]:
+        """The scenarios of the points, if they expect anything."""
+        if not self.points or "expect" not in self.points[0].description:
+            return []
+        return [Scenario(one.scenario, ("", one.scenario.name, self.classes)) for one in self.points]
+
 
 @shows_progress(share_done)
 def sweep(

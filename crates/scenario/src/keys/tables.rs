@@ -42,7 +42,7 @@ pub static SCENARIO: Keys = Keys { one_of: &["dumbbell", "chain", "parking_lot",
     key("parking_lot", Table(&PARKING_LOT), NONE, "Equal links in a row, of which a flow crosses all or one."),
     key("links", List(&Table(&LINKS)), NONE, "Links with names, of which each flow has a path."),
     key("flows", List(&Table(&FLOWS)), Needed, "Groups of equal flows."),
-    key("expect", List(&Table(&EXPECT)), NONE, "Predicates over each run, which 'cwnd run' decides; they change no run."),
+    key("expect", List(&Table(&EXPECT)), NONE, "Predicates over each run, which they do not change."),
 ]])};
 
 // Topologies.
