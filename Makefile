@@ -195,6 +195,7 @@ docs: .venv/package
 	$(BIN)/python docs/algorithms/generate.py
 	$(BIN)/python tools/keys.py
 	$(BIN)/python tools/verdicts.py
+	$(BIN)/python tools/live_cells.py page
 
 # The manual pages, from the help of the commands. Wheels have them in share/man.
 man: $(MAN)/cwnd.1

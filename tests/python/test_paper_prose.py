@@ -18,6 +18,12 @@ def test_the_numbers_of_a_page_are_those_of_the_verdicts(page: Path) -> None:
     assert TOOL["written"](text) == text, "stale: run 'make docs'"
 
 
+def test_the_page_of_the_live_testbed_is_that_of_its_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(ROOT / "tools")
+    tool = runpy.run_path(str(ROOT / "tools" / "live_cells.py"))
+    assert tool["page"]() == tool["PAGE"].read_text(), "stale: run 'make docs'"
+
+
 def test_every_count_of_the_table_of_papers_is_written_by_the_command() -> None:
     rows = re.findall(r"^\| (?:\[|&nbsp;).*$", (ROOT / "docs" / "papers.md").read_text(), re.MULTILINE)
     assert len(rows) == 6
