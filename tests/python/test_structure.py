@@ -72,7 +72,6 @@ ALLOWED: dict[str, set[str]] = {
         "_worlds",
         "_analysis",
         "_evaluate",
-        "_expect",
         "_homework",
         "_reproduce",
     },

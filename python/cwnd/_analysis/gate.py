@@ -15,7 +15,6 @@ from cwnd._common.checks import mapping
 from cwnd._common.errors import error, one_line
 from cwnd._common.metrics import METRICS, read_metric
 from cwnd._cwnd import Error, t_quantile, t_tail
-from cwnd._expect.own import own_expectations
 from cwnd._results.metrics import estimate
 from cwnd._scenario.scenario import read_text
 
@@ -93,13 +92,18 @@ def gate(baseline: Results, candidate: Results, margins: Mapping[str, float | st
         for point, pair in _pairs(per_seed(baseline, metric), per_seed(candidate, metric)).items()
     ]
     signs = [1.0 if METRICS[metric].higher_is_better else -1.0 for metric, _, _ in compared]
+    expected = None
+    if any("expect" in scenario for scenario in candidate.scenarios):
+        from cwnd._expect.expect import expect
+
+        expected = expect(candidate)
     judgements = _judge([pair for *_, pair in compared], [shares[metric] for metric, *_ in compared], signs)
     return Gate(
         [
             _verdict(point, metric, judgement, len(compared), shares[metric])
             for (metric, point, _), judgement in zip(compared, judgements, strict=True)
         ],
-        own_expectations(candidate),
+        expected,
     )
 
 

@@ -29,7 +29,6 @@ from cwnd._common.errors import error, one_line
 from cwnd._common.labels import scenario_label
 from cwnd._common.metrics import TABLE_COLUMNS
 from cwnd._common.text import estimate
-from cwnd._expect.own import own_expectations
 from cwnd._results.notes import INVALID
 from cwnd._scenario.facts import shared_facts
 from cwnd._scenario.scenario import Scenario
@@ -37,6 +36,7 @@ from cwnd._scenario.scenario import Scenario
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from cwnd import Expected
     from cwnd._common.shapes import Cell
 
 _FLOW_ROWS_MAX = 32
@@ -115,7 +115,7 @@ def run_command(
     if out is not None:
         with errors_about("--out"):
             results.save(out, command=["cwnd", *sys.argv[1:]], figure_width=figure_width)
-    expected = own_expectations(results, scenarios)
+    expected = _expected(results, scenarios)
     if as_json:
         print_json(results)
     elif as_latex:
@@ -130,6 +130,15 @@ def run_command(
     has_invalid = any(note.startswith(INVALID) for _, note in results.notes)
     if has_invalid or (expected is not None and not expected.ok):
         sys.exit(1)
+
+
+def _expected(results: Results, scenarios: Iterable[object]) -> Expected | None:
+    """The verdicts on what the scenarios expect; None: they expect nothing."""
+    if not any("expect" in scenario for scenario in results.scenarios):
+        return None
+    from cwnd import expect
+
+    return expect(results, scenarios=[one for one in scenarios if isinstance(one, Scenario)])
 
 
 def _check_pcap(pcap: str | None, at: str | None, scenarios: Sequence[Scenario], world: str) -> None:

@@ -14,7 +14,6 @@ from cwnd._cli.progress import show_progress
 from cwnd._cli.results import print_swept
 from cwnd._cli.tables import print_json
 from cwnd._common.errors import one_line
-from cwnd._expect.own import own_expectations
 from cwnd._run import sweep
 from cwnd._run.partial import finished_runs
 
@@ -89,7 +88,9 @@ def sweep_command(
         click.echo(_sweep_line(outcome, out))
     expected = None
     if plan.expecting and outcome.finished and outcome.runs > len(outcome.failures):
-        expected = own_expectations(Results.load(out), plan.expecting)
+        from cwnd import expect
+
+        expected = expect(Results.load(out), scenarios=plan.expecting)
     if expected is not None:
         click.echo(str(expected), err=as_json)
     if outcome.failures or (expected is not None and not expected.ok):

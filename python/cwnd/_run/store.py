@@ -583,8 +583,7 @@ def _name(values: Values) -> str:
 
 
 def _essence(described: ScenarioJson) -> str:
-    """A hash that identifies a scenario, whose parameters may change with the algorithms."""
-    # Expectations change no run.
+    """A hash of what its runs depend on, without parameters, which may change with the algorithms."""
     kept: dict[str, object] = {
         key: value
         for key, value in described.items()
