@@ -46,7 +46,8 @@
  * Losses. A segment is lost after lost others since it was sent, with in_flight in flight then: the
  * probe was too high if lost > 2 % of in_flight, and the level that the path holds is where the losses
  * crossed 2 %: (in_flight - lost) / 0.98. After a repair cwnd is what it was before. ssthresh plays no
- * part. If a repair proves needless, the bounds and STARTUP or the probe come back.
+ * part. If a repair proves needless, the bounds and STARTUP or the probe come back; in PROBE_RTT
+ * STARTUP comes back at its end, the probe does not.
  *
  * samples: "exact" looks at each lost segment with the two values above (hook segment_lost). No kernel
  * has them, and there samples is always "mainline": once for each ACK that shows losses, with
@@ -923,10 +924,11 @@ static inline u32 bbr3_undo_cwnd(struct bbr3 *ca, const struct bbr3_params *p, s
 		ca->bw_short = cc_max(ca->bw_short, ca->undo_bw_short);
 		ca->inflight_short = cc_max(ca->inflight_short, ca->undo_inflight_short);
 	}
-	if (ca->mode != BBR3_PROBE_RTT && ca->undo == BBR3_UNDO_STARTUP) {
+	if (ca->undo == BBR3_UNDO_STARTUP) {
 		ca->full = 0;
-		bbr3_enter(ca, BBR3_STARTUP);
-	} else if (ca->mode != BBR3_PROBE_RTT && ca->undo == BBR3_UNDO_UP) {
+		if (ca->mode != BBR3_PROBE_RTT)
+			bbr3_enter(ca, BBR3_STARTUP);
+	} else if (ca->undo == BBR3_UNDO_UP && ca->mode != BBR3_PROBE_RTT && ca->mode != BBR3_UP) {
 		bbr3_start_refill(ca, a);
 	}
 	ca->undo = BBR3_UNDO_NONE;

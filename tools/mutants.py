@@ -3,8 +3,8 @@
     python tools/mutants.py            every mutant, as a table of Markdown
     python tools/mutants.py cubic      those of one algorithm
 
-A mutant is one changed line. Cases with hooks run alone: they need no network. It ends with 1 if more than
-MISSED_MAX mutants are missed.
+A mutant is one changed line. Cases with hooks run alone: they need no network. BBRv3 has none, so that its
+mutants have those with a network. It ends with 1 if more than MISSED_MAX mutants are missed.
 """
 
 from __future__ import annotations
@@ -12,10 +12,11 @@ from __future__ import annotations
 import shutil
 import sys
 import tempfile
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from cwnd._conform.cases import cases
+from cwnd._conform.cases import Case, cases
 from cwnd._conform.subjects import find_subject
 from cwnd._conform.trial import try_case
 from cwnd._conform.verdicts import DEVIATES
@@ -35,6 +36,7 @@ class Mutant(NamedTuple):
 
 
 _C, _R, _G, _H, _D = "cubic.h", "reno.h", "parts/growth.h", "parts/hystart.h", "dctcp.h"
+_B = "bbr3.h"
 _RENO_CUT = "		return cc_max(w->cwnd / 2, 2);"
 _SLOW_START = "	u32 grow = cc_min(acked, room);"
 _CUBIC_CUT = "	return cc_max(cc_part(w->cwnd, p->beta, 1024), 2);"
@@ -320,9 +322,122 @@ MUTANTS = (
         "a loss takes a quarter",
     ),
     Mutant("dctcp", _D, "	ca->alpha = p->initial_alpha << 10;", "	ca->alpha = 0;", "alpha begins at 0"),
+    Mutant(
+        "bbr3",
+        _B,
+        "		return p->variant == BBR3_V3 ? 347 : 500;",
+        "		return BBR3_ONE;",
+        "Drain at the rate",
+    ),
+    Mutant(
+        "bbr3",
+        _B,
+        "		return p->variant == BBR3_V3 ? 910 : 900;",
+        "		return BBR3_ONE;",
+        "after a probe the rate",
+    ),
+    Mutant("bbr3", _B, "		return 1250;", "		return 1100;", "a probe of 1.1"),
+    Mutant(
+        "bbr3",
+        _B,
+        "	ca->full_now = ca->full_rounds >= BBR3_FULL_ROUNDS;",
+        "	ca->full_now = 0;",
+        "the pipe is never full",
+    ),
+    Mutant(
+        "bbr3",
+        _B,
+        "	if (ca->full_now || ca->app_limited || !ca->sampled ||",
+        "	if (ca->full_now || !ca->sampled ||",
+        "a rate that the application limits ends Startup",
+    ),
+    Mutant(
+        "bbr3",
+        _B,
+        "		if (ca->round_start)\n			bbr3_start_up(ca, a, s->rate);",
+        "		if (ca->round_start && ca->min_rtt_us > 1000)\n			bbr3_start_up(ca, a, s->rate);",
+        "a threshold on the smallest RTT keeps probes from beginning, as picoquic had one",
+    ),
+    Mutant(
+        "bbr3",
+        _B,
+        "		if (!ca->probe_rtt_timed && a->in_flight <= bbr3_probe_rtt_cwnd(ca, p)) {",
+        "		if (!ca->probe_rtt_timed && a->in_flight <= bbr3_bdp(ca, bbr3_bw(ca), BBR3_ONE / 2)) {",
+        "ProbeRTT waits for less than the least window, as quiche had it",
+    ),
+    Mutant(
+        "bbr3",
+        _B,
+        "	ca->restarting = 1;",
+        "	ca->restarting = 0;",
+        "a restart is not noted, as quiche had it",
+    ),
+    Mutant(
+        "bbr3",
+        _B,
+        "	return cc_allowed(w, cc_max(w->cwnd, ca->prior_cwnd));",
+        "	return w->cwnd;",
+        "an undo that restores no window",
+    ),
+    Mutant(
+        "bbr3",
+        _B,
+        "	if (ca->mode == BBR3_UP) {\n		bbr3_start_down(ca, a);",
+        "	if (0) {\n		bbr3_start_down(ca, a);",
+        "losses do not end a probe",
+    ),
+    Mutant(
+        "bbr3",
+        _B,
+        "	return cc_max(bbr3_at_most(bbr3_bdp(ca, bbr3_bw(ca), BBR3_ONE / 2), CC_SSTHRESH_INFINITE),",
+        "	return cc_max(bbr3_at_most(bbr3_bdp(ca, bbr3_bw(ca), BBR3_ONE), CC_SSTHRESH_INFINITE),",
+        "ProbeRTT with a whole BDP",
+    ),
+    Mutant(
+        "bbr3",
+        _B,
+        "#define BBR3_PROBE_RTT_MS 200U",
+        "#define BBR3_PROBE_RTT_MS 2000U",
+        "ProbeRTT of 2 s",
+    ),
+    Mutant(
+        "bbr3",
+        _B,
+        "	return (u64)lost * 1000 > (u64)in_flight * p->loss_threshold;",
+        "	return 0;",
+        "no loss is too much",
+    ),
+    Mutant(
+        "bbr3",
+        _B,
+        "	return (u64)lost * 1000 > (u64)in_flight * p->loss_threshold;",
+        "	return lost > 0;",
+        "each loss is too much",
+    ),
+    Mutant(
+        "bbr3",
+        _B,
+        "	P(min_cwnd, 4, 1, 2, 100,",
+        "	P(min_cwnd, 2, 1, 2, 100,",
+        "least window of 2",
+    ),
+    Mutant(
+        "bbr3",
+        _B,
+        "	extra = ca->epoch_acked > expected ? ca->epoch_acked - expected : 0;",
+        "	extra = 0;",
+        "no room for ACKs that come together",
+    ),
+    Mutant(
+        "bbr3",
+        _B,
+        "		per = cc_max(w->cwnd >> (ca->up_rounds ? ca->up_rounds - 1 : 0), 1);",
+        "		per = w->cwnd;",
+        "the bound grows by a segment a round",
+    ),
 )
 
-#: Mutants that no case with hooks finds.
+#: Mutants that no case finds.
 MISSED_MAX = 4
 
 
@@ -337,13 +452,20 @@ def plant(mutant: Mutant, folder: Path) -> Path:
     return made / f"{mutant.algorithm.replace('-', '_')}.h"
 
 
+@cache
+def passed_without_a_fault(algorithm: str) -> list[Case]:
+    """The cases of an algorithm that its header passes: those with hooks, or all where none has hooks."""
+    subject = find_subject(algorithm)
+    about = [case for case in cases() if case.concerns(algorithm, subject.controls_window)]
+    tried = [case for case in about if case.hooks is not None] or about
+    return [case for case in tried if try_case(case, subject).verdict in (PASS, DEVIATES)]
+
+
 def found_by(mutant: Mutant) -> str:
-    """The first case with hooks that the mutant does not pass; empty: it passes all."""
+    """The first case that the mutant does not pass, and its header does; empty: it passes all."""
     with tempfile.TemporaryDirectory(prefix="cwnd-") as folder:
         subject = find_subject(plant(mutant, Path(folder)))
-        for case in cases():
-            if case.hooks is None or not case.concerns(mutant.algorithm, False):
-                continue
+        for case in passed_without_a_fault(mutant.algorithm):
             if set(case.params) <= set(subject.params):
                 tried = try_case(case, subject)
                 if tried.verdict not in (PASS, DEVIATES):

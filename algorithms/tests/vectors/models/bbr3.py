@@ -400,9 +400,11 @@ class Bbr3(Model):
             self.bw_short = max(self.bw_short, bounds[0])
             self.inflight_short = max(self.inflight_short, bounds[1])
         self.inflight_long = max(self.inflight_long, bounds[2])
-        if self.state != "ProbeRTT":
+        if self.undo_state == "Startup":
+            self.full_bw_reached = False
+        if self.state not in ("ProbeRTT", self.undo_state):
             if self.undo_state == "Startup":
-                self.state, self.full_bw_reached = "Startup", False
+                self.state = "Startup"
                 self.reset_lower_bounds()
             elif self.undo_state == "Up":
                 self.start_refill(s)
@@ -434,6 +436,13 @@ STEADY = [*FULL, *DRAINED, rounds(4, 100)]
 FLAT = {"rate": (100, 100_000)}
 # DOWN began at 1.9 s; the wait is 2 to 3 s.
 IN_UP = [*STEADY, rounds(24, 100)]
+
+
+# After FULL[:4]: STARTUP ends with the last ACK, after which no round has losses.
+LOSSES_END_STARTUP = [
+    *[acks(10, lost=2, state="recovery", rate=(90, 100_000))] * 9,
+    acks(1, lost=2, state="recovery", rate=(90, 100_000)),
+]
 
 
 def lossy(lost, **more):
@@ -707,10 +716,39 @@ CASES = [
         at(10),
         *FULL[:4],
         LOST,
-        *[acks(10, lost=2, state="recovery", rate=(90, 100_000))] * 10,
+        *LOSSES_END_STARTUP,
         UNDO,
         rounds(3, 160),
         rounds(3, 200),
+        tolerance=4,
+    ),
+    case(
+        "a needless repair in PROBE_RTT brings STARTUP back at its end",
+        Bbr3,
+        at(10),
+        *FULL[:4],
+        LOST,
+        *LOSSES_END_STARTUP,
+        rounds(45, 90, acked=9, state="recovery"),
+        acks(3, gap_us=50_000, acked=9, state="recovery", rate=(90, 100_000)),
+        UNDO,
+        acks(6, gap_us=100_000, acked=40, rate=(40, 100_000)),
+        rounds(3, 160),
+        tolerance=4,
+    ),
+    case(
+        "a needless repair of a probe does not disturb the next one",
+        Bbr3,
+        at(10),
+        *IN_UP,
+        LOST,
+        lossy(3, state="recovery"),
+        rounds(1, 100),
+        {"cwnd": 80},
+        rounds(29, 100),
+        UNDO,
+        acks(50, **FLAT),
+        rounds(2, 100),
         tolerance=4,
     ),
     case(
