@@ -18,6 +18,7 @@ from typing import NamedTuple
 import verdicts
 
 import cwnd
+from cwnd._common.files import write_file
 from cwnd._reproduce import measure
 from cwnd._reproduce.claims import Quantity
 from cwnd._reproduce.paper import load
@@ -90,12 +91,11 @@ def kept() -> dict[Cell, list[dict[str, float]]]:
 
 def keep(runs: dict[Cell, list[dict[str, float]]]) -> None:
     """Writes the table, in the order of the figures."""
-    with TABLE.open("w", newline="") as file:
-        rows = csv.writer(file, lineterminator="\n")
-        rows.writerow(COLUMNS)
-        for cell in points():
-            for number, run in enumerate(runs.get(cell, []), 1):
-                rows.writerow([*cell, number, *(f"{run[name]:.6g}" for name in METRICS)])
+    lines = [",".join(COLUMNS)]
+    for cell in points():
+        for number, run in enumerate(runs.get(cell, []), 1):
+            lines.append(",".join(map(str, [*cell, number, *(f"{run[name]:.6g}" for name in METRICS)])))
+    write_file(TABLE, ("\n".join(lines) + "\n").encode())
 
 
 def metrics_of(results: cwnd.Results, scenario: str) -> dict[str, float]:
@@ -137,8 +137,8 @@ def take(folder: Path) -> None:
     results, _ = finished_runs(asked, folder / f"{PAPER}-on-live" / "runs", world="live")
     runs, done = kept(), {scenario["name"] for scenario in results.scenarios}
     for cell, point in points().items():
-        if point.scenario.name in done:
-            runs.setdefault(cell, []).append(metrics_of(results, point.scenario.name))
+        if point.scenario.name in done and cell not in runs:
+            runs[cell] = [metrics_of(results, point.scenario.name)]
     keep(runs)
 
 
@@ -154,29 +154,25 @@ def page() -> str:
         buffers = list(dict.fromkeys(cell.buffer_pkts for cell in cells))
         lines = [f"| {UNITS[metric]} | " + " | ".join(f"{buffer}" for buffer in buffers) + " |"]
         lines.append("|---" * (len(buffers) + 1) + "|")
-        agree = judged = 0
+        agreeing: list[bool] = []
         for algorithm in paper.experiments[item.experiment].variants:
             label = paper.variants[algorithm].label
             row = []
             for buffer in buffers:
                 published, _, ours = simulated[heading][label][f"buffer {buffer}"].partition(" / ")
                 values = [run[metric] for run in runs.get(Cell(flows, algorithm, buffer), [])]
-                shown = _live(values, float(published))
-                judged += bool(values)
-                agree += "*" in shown
+                shown = "–"
+                if values:
+                    live = Quantity(dict(enumerate(values)), fixed=False).estimate
+                    agreeing.append(live.agrees(float(published)))
+                    shown = f"**{live.mean:.3g}**" if agreeing[-1] else f"{live.mean:.3g}"
                 row.append(f"{published} / {shown} / {ours.split()[0]}")
             lines.append(f"| {label} | " + " | ".join(row) + " |")
-        parts.append(f"## {heading}\n\n" + "\n".join(lines) + f"\n\n{agree} of {judged} agree.")
+        parts.append(
+            f"## {heading}\n\n" + "\n".join(lines) + f"\n\n{sum(agreeing)} of {len(agreeing)} agree."
+        )
     parts.append(_spread(runs))
     return "\n\n".join(part.strip() for part in parts) + "\n"
-
-
-def _live(values: list[float], published: float) -> str:
-    """The mean of a cell's runs, bold if it agrees with the published value."""
-    if not values:
-        return "–"
-    estimate = Quantity(dict(enumerate(values)), fixed=False).estimate
-    return f"**{estimate.mean:.3g}**" if estimate.agrees(published) else f"{estimate.mean:.3g}"
 
 
 def _spread(runs: dict[Cell, list[dict[str, float]]]) -> str:

@@ -15,6 +15,7 @@ from cwnd._common.checks import mapping
 from cwnd._common.errors import error, one_line
 from cwnd._common.metrics import METRICS, read_metric
 from cwnd._cwnd import Error, t_quantile, t_tail
+from cwnd._expect.expect import expect
 from cwnd._results.metrics import estimate
 from cwnd._scenario.scenario import read_text
 
@@ -92,18 +93,14 @@ def gate(baseline: Results, candidate: Results, margins: Mapping[str, float | st
         for point, pair in _pairs(per_seed(baseline, metric), per_seed(candidate, metric)).items()
     ]
     signs = [1.0 if METRICS[metric].higher_is_better else -1.0 for metric, _, _ in compared]
-    expected = None
-    if any("expect" in scenario for scenario in candidate.scenarios):
-        from cwnd._expect.expect import expect
-
-        expected = expect(candidate)
+    is_expecting = any("expect" in scenario for scenario in candidate.scenarios)
     judgements = _judge([pair for *_, pair in compared], [shares[metric] for metric, *_ in compared], signs)
     return Gate(
         [
             _verdict(point, metric, judgement, len(compared), shares[metric])
             for (metric, point, _), judgement in zip(compared, judgements, strict=True)
         ],
-        expected,
+        expect(candidate).decided if is_expecting else [],
     )
 
 

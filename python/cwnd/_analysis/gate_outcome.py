@@ -12,7 +12,7 @@ from cwnd._common.errors import one_line
 from cwnd._common.text import markdown
 
 if TYPE_CHECKING:
-    from cwnd._expect.expect import Decided, Expected
+    from cwnd._expect.expect import Decided
 
 _WORDS = ("worse", "undecided", "ok")
 
@@ -77,9 +77,9 @@ class Gate:
     candidate's scenarios.
     """
 
-    def __init__(self, verdicts: Sequence[Verdict], expected: Expected | None = None) -> None:
+    def __init__(self, verdicts: Sequence[Verdict], expected: Sequence[Decided]) -> None:
         self.verdicts = list(verdicts)
-        self.expected: list[Decided] = [] if expected is None else expected.decided
+        self.expected = list(expected)
 
     @property
     def ok(self) -> bool:
@@ -133,8 +133,8 @@ class Gate:
         return json.dumps(content, allow_nan=False, separators=(",", ":"))
 
     def to_markdown(self) -> str:
-        """A summary: how many passed, a table of those that did not, expectations that did not hold, and a
-        table of all, folded."""
+        """Returns a summary: the number of verdicts of each kind, a table of those that are not ok, a list of
+        the unmet expectations, and a folded table of all verdicts."""
         failed = [verdict for verdict in self.verdicts if not verdict.ok]
         failed.sort(key=lambda verdict: _WORDS.index(verdict.word))
         counts = ((word, sum(one.word == word for one in self.verdicts)) for word in _WORDS)

@@ -86,14 +86,14 @@ def sweep_command(
         click.echo(json.dumps({"out": out, **outcome._asdict(), "failures": failures}))
     else:
         click.echo(_sweep_line(outcome, out))
-    expected = None
-    if plan.expecting and outcome.finished and outcome.runs > len(outcome.failures):
+    has_failed = bool(outcome.failures)
+    if outcome.finished and outcome.runs > len(outcome.failures) and (scenarios := plan.expecting):
         from cwnd import expect
 
-        expected = expect(Results.load(out), scenarios=plan.expecting)
-    if expected is not None:
+        expected = expect(Results.load(out), scenarios=scenarios)
         click.echo(str(expected), err=as_json)
-    if outcome.failures or (expected is not None and not expected.ok):
+        has_failed |= not expected.ok
+    if has_failed:
         raise click.exceptions.Exit(1)
 
 
