@@ -52,6 +52,7 @@ pub fn run(scenario: &Scenario, seed: u64, watch: &impl Watch) -> Result<Option<
     let algorithms = algorithms::Loaded::new(scenario)?;
     let Some(measured) = preflight::measure(scenario, seed, watch)? else { return Ok(None) };
     let traffic = |ends: &Ends| traffic::run(scenario, &algorithms.names, ends, watch);
+    let dropped_before_pkts = sys::backlog_drops();
     let (outcome, report) = over_path(scenario, seed, traffic)?;
     let Some(traffic) = outcome? else { return Ok(None) };
     let mut run = traffic.over(report.run);
@@ -63,6 +64,13 @@ pub fn run(scenario: &Scenario, seed: u64, watch: &impl Watch) -> Result<Option<
              accepted; leave it a core of its own, or ask for less",
             report.late_p99_ns as f64 * 1e-6,
             limit_ns as f64 * 1e-6
+        ));
+    }
+    let dropped_pkts = sys::backlog_drops() - dropped_before_pkts;
+    if dropped_pkts > 0 {
+        run.notes.push(format!(
+            "not valid: the kernel dropped {dropped_pkts} packets that waited for a processor; raise \
+             net.core.netdev_max_backlog, or leave it the machine"
         ));
     }
     Ok(Some(run))

@@ -68,12 +68,15 @@ fn set_up(address: Ipv4Addr, mtu: u32, ecn: bool, buffer_bytes: u64) -> Result<F
     let buffers = format!("4096 {buffer_bytes} {}", 2 * buffer_bytes);
     set("ipv4/tcp_rmem", &buffers)?;
     set("ipv4/tcp_wmem", &buffers)?;
-    sys::open_tun(address, mtu, DEVICE_PKTS).map_err(|error| {
+    let device = sys::open_tun(address, mtu, DEVICE_PKTS).map_err(|error| {
         Error::Machine(
             format!(
                 "no TUN device can be made ({error}); load the module tun, and let /dev/net/tun be used by root"
             ),
             Some(error.into()),
         )
-    })
+    })?;
+    // Without it, packets are passed on later, which a note says if it matters.
+    let _ = sys::work_on_rest();
+    Ok(device)
 }

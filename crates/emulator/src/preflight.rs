@@ -13,6 +13,7 @@ use std::time::Duration;
 
 const TO: SocketAddrV4 = SocketAddrV4::new(FAR, FIRST_PORT);
 const PROBES: u32 = 10;
+const ATTEMPTS: u32 = 3;
 /// Arrivals are counted for so long, while more is sent than the link carries.
 const OVERLOAD_NS: u64 = 300_000_000;
 /// A path that passes less than this of the rate is not what was asked for.
@@ -53,8 +54,20 @@ struct Seen {
     arrived_pkts: u64,
 }
 
-/// A sentence with what was measured; None: stopped.
+/// A sentence with what was measured; None: stopped. A machine that is too slow is looked at again: it may have been at
+/// other work.
 pub fn measure(scenario: &Scenario, seed: u64, watch: &impl Watch) -> Result<Option<String>, Error> {
+    let mut measured = measure_once(scenario, seed, watch);
+    for _ in 1..ATTEMPTS {
+        if !matches!(measured, Err(Error::Machine(_, None))) {
+            break;
+        }
+        measured = measure_once(scenario, seed, watch);
+    }
+    measured
+}
+
+fn measure_once(scenario: &Scenario, seed: u64, watch: &impl Watch) -> Result<Option<String>, Error> {
     // Probes need no clean path; a probe is a datagram of one byte.
     let quiet = scenario.clone().with(|quiet| quiet.warmup_ns = 0);
     let (outcome, report) = over_path(&quiet, seed, |ends| -> Result<_, Error> {

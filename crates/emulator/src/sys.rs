@@ -2,7 +2,7 @@
 
 #![expect(unsafe_code, reason = "system calls")]
 
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::mem::{size_of, zeroed};
 use std::net::{Ipv4Addr, SocketAddrV4, TcpStream};
@@ -43,26 +43,72 @@ pub enum Core {
     Rest,
 }
 
+/// The processors of these threads, among those that this process may use; none where there is one for all.
+fn processors_for(core: Core) -> Vec<usize> {
+    // SAFETY: CPU sets of this function's own, and numbers below the size of one.
+    let cpus: Vec<usize> = unsafe {
+        let mut allowed: libc::cpu_set_t = zeroed();
+        if libc::sched_getaffinity(libc::getpid(), size_of::<libc::cpu_set_t>(), &mut allowed) < 0 {
+            return Vec::new();
+        }
+        (0..libc::CPU_SETSIZE as usize).filter(|&cpu| libc::CPU_ISSET(cpu, &allowed)).collect()
+    };
+    match &cpus[..] {
+        [] | [_] => Vec::new(),
+        [.., last] if core == Core::Data => vec![*last],
+        [rest @ .., _] => rest.to_vec(),
+    }
+}
+
 /// Keeps this thread, and those that it makes, on its processors.
 pub fn stay_on(core: Core) {
-    // SAFETY: CPU sets of this function's own, and numbers below the size of one.
-    unsafe {
-        let mut allowed: libc::cpu_set_t = zeroed();
-        if libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &mut allowed) < 0 {
-            return;
-        }
-        let cpus: Vec<usize> =
-            (0..libc::CPU_SETSIZE as usize).filter(|&cpu| libc::CPU_ISSET(cpu, &allowed)).collect();
-        let [rest @ .., last] = &cpus[..] else { return };
-        if rest.is_empty() {
-            return;
-        }
-        let mut chosen: libc::cpu_set_t = zeroed();
-        let of_core = if core == Core::Data { std::slice::from_ref(last) } else { rest };
-        of_core.iter().for_each(|&cpu| libc::CPU_SET(cpu, &mut chosen));
-        // Without it, the run goes on with more variation.
-        libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &chosen);
+    let chosen = processors_for(core);
+    if chosen.is_empty() {
+        return;
     }
+    // SAFETY: a CPU set of this function's own, and numbers below its size. Without it, the run goes on with more variation.
+    unsafe {
+        let mut set: libc::cpu_set_t = zeroed();
+        chosen.iter().for_each(|&cpu| libc::CPU_SET(cpu, &mut set));
+        libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &set);
+    }
+}
+
+/// Has TCP work on this namespace's packets on the processors of [`Core::Rest`]. By default it does on the one that writes them
+/// to the device, where a receiver that puts thousands of packets in order keeps others waiting for a millisecond.
+///
+/// # Errors
+///
+/// If this thread may not mount; the run may go on with more variation.
+pub fn work_on_rest() -> io::Result<()> {
+    let chosen = processors_for(Core::Rest);
+    if chosen.is_empty() {
+        return Ok(());
+    }
+    let (none, private) = (std::ptr::null::<libc::c_char>(), libc::MS_REC | libc::MS_PRIVATE);
+    // SAFETY: names that live as long as the calls. The mounts are this thread's, and show the devices of its namespace.
+    unsafe {
+        check(libc::unshare(libc::CLONE_NEWNS))?;
+        check(libc::mount(none, c"/".as_ptr(), none, private, none.cast()))?;
+        check(libc::mount(c"sysfs".as_ptr(), c"/sys".as_ptr(), c"sysfs".as_ptr(), 0, none.cast()))?;
+    }
+    fs::write("/sys/class/net/path/queues/rx-0/rps_cpus", mask_of(&chosen))
+}
+
+/// Processors as sysfs reads them: words of 32 bits, the highest first.
+fn mask_of(cpus: &[usize]) -> String {
+    let words = cpus.iter().max().map_or(1, |most| most / 32 + 1);
+    let word = |word: usize| {
+        let here = cpus.iter().filter(|&&cpu| cpu / 32 == word);
+        format!("{:08x}", here.fold(0_u32, |bits, cpu| bits | 1 << (cpu % 32)))
+    };
+    (0..words).rev().map(word).collect::<Vec<_>>().join(",")
+}
+
+/// Packets that the kernel has dropped since it booted because too many waited for a processor (`netdev_max_backlog`).
+pub fn backlog_drops() -> u64 {
+    let dropped = |line: &str| u64::from_str_radix(line.split_whitespace().nth(1)?, 16).ok();
+    fs::read_to_string("/proc/net/softnet_stat").unwrap_or_default().lines().filter_map(dropped).sum()
 }
 
 /// This thread goes before others, if it may, and its timers are not late on purpose. SCHED_FIFO would keep the kernel's
@@ -222,4 +268,23 @@ pub fn tcp_info(stream: &TcpStream) -> io::Result<TcpInfo> {
         sent: word(156),
         timeouts: word(240) as u16,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mask_has_a_bit_for_each_processor_in_words_of_32() {
+        assert_eq!(mask_of(&[0]), "00000001");
+        assert_eq!(mask_of(&[1, 3, 31]), "8000000a");
+        assert_eq!(mask_of(&[0, 33, 64]), "00000001,00000002,00000001");
+    }
+
+    #[test]
+    fn the_data_have_the_last_processor_and_all_others_the_rest() {
+        let (data, rest) = (processors_for(Core::Data), processors_for(Core::Rest));
+        assert_eq!(data.is_empty(), rest.is_empty());
+        assert!(data.iter().all(|cpu| rest.iter().all(|other| other < cpu)), "{data:?} {rest:?}");
+    }
 }
