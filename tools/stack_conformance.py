@@ -1,6 +1,6 @@
-"""Tries the algorithms of QUIC stacks, and writes the table of docs/conformance.md.
+"""Tries the algorithms of Linux and of QUIC stacks, and writes the tables of docs/conformance.md.
 
-    python tools/stack_conformance.py           needs the QUIC worlds; some minutes
+    python tools/stack_conformance.py           needs the kernel of guests and the QUIC worlds; an hour
     python tools/stack_conformance.py quinn     the stacks named alone, as a table on standard output
 
 Verdicts are kept in target/conformance, so that it goes on where it stopped.
@@ -12,25 +12,27 @@ import sys
 from pathlib import Path
 
 import cwnd
-from cwnd._conform.subjects import OF_STACKS
+from cwnd._conform.subjects import LINUX, OF_STACKS
 from cwnd._conform.verdicts import DEVIATES, WARN, Conformance, Tried
 from cwnd._expect.judge import FAIL, PASS
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "conformance.md"
 KEPT = ROOT / "target" / "conformance"
-BEGIN, END = "<!-- STACKS -->\n", "<!-- end -->\n"
+END = "<!-- end -->\n"
 SEEN = (PASS, FAIL, WARN, DEVIATES)
+#: The kernel's own algorithms that are tried.
+OF_LINUX = ("reno", "cubic", "dctcp", "bbr")
+#: Tables by the marker before them, and the algorithm and the world of each of their columns.
+TABLES = {
+    "LINUX": [(name, LINUX) for name in OF_LINUX],
+    "STACKS": [(name, name.partition(":")[0]) for name in OF_STACKS],
+}
 
 
-def try_stacks(stacks: list[str]) -> list[Conformance]:
+def try_all(columns: list[tuple[str, str]]) -> list[Conformance]:
     """The verdicts on each algorithm that cases are about."""
-    made = []
-    for name in OF_STACKS:
-        stack = name.partition(":")[0]
-        if not stacks or stack in stacks:
-            made.append(cwnd.conform(name, world=stack, out=KEPT))
-    return made
+    return [cwnd.conform(name, world=world, out=KEPT) for name, world in columns]
 
 
 def table(made: list[Conformance]) -> str:
@@ -56,13 +58,15 @@ def _cell(one: Tried | None) -> str:
 
 
 def main() -> None:
-    made = try_stacks(sys.argv[1:])
     if sys.argv[1:]:
-        print(table(made), end="")
+        asked = [column for columns in TABLES.values() for column in columns if column[1] in sys.argv[1:]]
+        print(table(try_all(asked)), end="")
         return
-    before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
-    after = rest.partition(END)[2]
-    PAGE.write_text(before + BEGIN + "\n" + table(made) + "\n" + END + after, encoding="utf-8")
+    text = PAGE.read_text(encoding="utf-8")
+    for marker, columns in TABLES.items():
+        before, begin, rest = text.partition(f"<!-- {marker} -->\n")
+        text = before + begin + "\n" + table(try_all(columns)) + "\n" + END + rest.partition(END)[2]
+    PAGE.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -200,6 +200,40 @@ def test_a_guest_counts_the_marked_packets_of_each_flow(file: Path) -> None:
     assert 0 < sums[0] <= sums[1] <= sums[0] + 2  # what is on its way at the end
 
 
+@needs_machine
+@pytest.mark.slow
+def test_a_guest_loses_and_marks_the_packets_that_a_scenario_names(file: Path) -> None:
+    path = 'duration = "3 s"\n[dumbbell]\nrate = "20 Mbps"\ndelay = "20 ms"\nbuffer = 200\n'
+    flow = '[[flows]]\ncca = "reno"\nstack = { initial_ssthresh = 40, ecn = true }\n'
+
+    def both(extra: str) -> tuple[cwnd.Results, cwnd.Results]:
+        file.write_text(path + extra + flow)
+        ours, theirs = (cwnd.run(file, world=world) for world in ("sim", "linux"))
+        return ours, theirs
+
+    for results in both("losses = [300, 600]\nmarks = [1200]\n"):
+        link = results.links.filter(link="bottleneck")
+        assert (link["error_pkts"][0], link["marked_pkts"][0]) == (2, 1)
+        assert (results.flows["retransmitted_pkts"][0], results.flows["marked_pkts"][0]) == (2, 1)
+    # All that is sent in half a second, and its repairs once it is over.
+    ours, theirs = (each.flows for each in both('losses = [["1 s", "1.5 s"]]\n'))
+    assert theirs["lost_pkts"][0] == pytest.approx(ours["lost_pkts"][0], abs=3) and ours["lost_pkts"][0] > 20
+    assert theirs["delivered_pkts"][0] == pytest.approx(ours["delivered_pkts"][0], rel=0.05)
+
+
+@needs_machine
+@pytest.mark.slow
+def test_the_first_slow_start_in_a_guest_ends_where_the_scenario_says(file: Path) -> None:
+    file.write_text(
+        'duration = "2 s"\n[dumbbell]\nrate = "20 Mbps"\ndelay = "50 ms"\nbuffer = 400\n'
+        '[[flows]]\ncca = "reno"\nstack = { initial_ssthresh = 40 }\n'
+    )
+    ours, theirs = (cwnd.run(file, world=world).flows for world in ("sim", "linux"))
+    # 10, 20 and 40 in two rounds of 0.1 s, then one more each round: some 56 at the end.
+    assert 0.2 < theirs["slow_start_s"][0] < 0.45
+    assert theirs["mean_cwnd_pkts"][0] == pytest.approx(ours["mean_cwnd_pkts"][0], rel=0.05)
+
+
 TESTBED = """\
 title = "A small testbed"
 citation = "Nobody, 2026"

@@ -3,8 +3,9 @@
  * The only process of a guest: makes the network of a plan, sends what the plan asks, and reports.
  *
  * main.c reads the plan and calls the others; network.c makes namespaces, devices, routes and queues;
- * programs.c loads algorithms as eBPF; probe.c measures paths; traffic.c sends, receives and samples; information.c asks the
- * kernel about a connection; marks.c counts marks; mean.c has means; report.c writes to the host.
+ * programs.c loads algorithms as eBPF; filter.c loses and marks given packets; probe.c measures paths; traffic.c sends,
+ * receives and samples; information.c asks the kernel about a connection; marks.c counts marks; mean.c has means; report.c
+ * writes to the host.
  */
 #ifndef GUEST_H
 #define GUEST_H
@@ -33,7 +34,7 @@ void address_add(int node, const char *address);
 
 struct route {
 	const char *to, *device;
-	unsigned int initcwnd, quickack, rto_min_ms;
+	unsigned int initcwnd, quickack, rto_min_ms, ssthresh;
 	const char *source;
 };
 void route_add(int node, const struct route *route);
@@ -53,6 +54,14 @@ struct queue_state {
 	uint32_t held_pkts, held_bytes;
 };
 void queue_read(int node, const char *device, uint32_t handle, struct queue_state *state);
+
+/* In its namespace, which is entered. */
+int device_index(int node, const char *device);
+
+/* filter.c: programs that lose and mark given packets; their counts are added to a queue's. */
+void filter_add(char *words);
+void filters_begin(uint64_t begin_ns);
+void filter_read(int counts, struct queue_state *state);
 
 /* programs.c */
 void program_call(char *words);

@@ -128,6 +128,7 @@ static void add_route(char *line)
 	route.initcwnd = (unsigned int)number(&line);
 	route.quickack = (unsigned int)number(&line);
 	route.rto_min_ms = (unsigned int)number(&line);
+	route.ssthresh = (unsigned int)number(&line);
 	route_add(node, &route);
 }
 
@@ -167,6 +168,8 @@ static void follow(char *line)
 		add_queue(line, 1);
 	else if (!strcmp(command, "bpf"))
 		program_call(line);
+	else if (!strcmp(command, "filter"))
+		filter_add(line);
 	else if (!strcmp(command, "dump"))
 		dump(line);
 	else if (!strcmp(command, "link"))

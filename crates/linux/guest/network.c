@@ -98,7 +98,7 @@ void node_enter(int node)
 		fail("setns %d", node);
 }
 
-static int index_of(int node, const char *device)
+int device_index(int node, const char *device)
 {
 	unsigned int index;
 
@@ -113,7 +113,7 @@ static void bring_up(int node, const char *device, unsigned int flags)
 {
 	struct ifinfomsg *info = begin(RTM_NEWLINK, 0, sizeof *info);
 
-	info->ifi_index = index_of(node, device);
+	info->ifi_index = device_index(node, device);
 	info->ifi_flags = info->ifi_change = IFF_UP | flags;
 	send_in(node, device);
 }
@@ -235,7 +235,7 @@ void address_add(int node, const char *address)
 		fail("address %s", address);
 	info->ifa_family = AF_INET;
 	info->ifa_prefixlen = 32;
-	info->ifa_index = (unsigned int)index_of(node, "lo");
+	info->ifa_index = (unsigned int)device_index(node, "lo");
 	attribute(IFA_LOCAL, &ip, sizeof ip);
 	attribute(IFA_ADDRESS, &ip, sizeof ip);
 	send_in(node, address);
@@ -258,7 +258,7 @@ void route_add(int node, const struct route *route)
 	attribute(RTA_DST, &to, sizeof to);
 	if (source.s_addr)
 		attribute(RTA_PREFSRC, &source, sizeof source);
-	attribute_u32(RTA_OIF, (uint32_t)index_of(node, route->device));
+	attribute_u32(RTA_OIF, (uint32_t)device_index(node, route->device));
 	metrics = attribute(RTA_METRICS, NULL, 0);
 	if (route->initcwnd)
 		attribute_u32(RTAX_INITCWND, route->initcwnd);
@@ -266,6 +266,11 @@ void route_add(int node, const struct route *route)
 		attribute_u32(RTAX_QUICKACK, 1);
 	if (route->rto_min_ms)
 		attribute_u32(RTAX_RTO_MIN, route->rto_min_ms);
+	if (route->ssthresh) {
+		/* Connections leave these alone. */
+		attribute_u32(RTAX_LOCK, 1 << RTAX_SSTHRESH | 1 << RTAX_RTT | 1 << RTAX_RTTVAR | 1 << RTAX_REORDERING);
+		attribute_u32(RTAX_SSTHRESH, route->ssthresh);
+	}
 	end(metrics);
 	send_in(node, route->to);
 }
@@ -278,7 +283,7 @@ void queue_add(int node, const struct queue *queue)
 	struct tcmsg *info = begin(type, NLM_F_CREATE | (queue->is_class ? NLM_F_EXCL : NLM_F_REPLACE), sizeof *info);
 
 	info->tcm_family = AF_UNSPEC;
-	info->tcm_ifindex = index_of(node, queue->device);
+	info->tcm_ifindex = device_index(node, queue->device);
 	info->tcm_parent = queue->parent;
 	info->tcm_handle = queue->handle;
 	attribute_text(TCA_KIND, queue->kind);
@@ -351,7 +356,7 @@ void queue_read(int node, const char *device, uint32_t handle, struct queue_stat
 	int left;
 
 	info->tcm_family = AF_UNSPEC;
-	info->tcm_ifindex = index_of(node, device);
+	info->tcm_ifindex = device_index(node, device);
 	info->tcm_handle = handle;
 	/* The handle decides, whatever the parent is. Without NLM_F_ECHO there is no answer. */
 	info->tcm_parent = 0;

@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <linux/tcp.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,6 +53,8 @@ struct flow {
 	int window_bytes;
 	/* Whether packets may be marked, and whether the receiver echoes the mark of each: the half of Linux's DCTCP that is its. */
 	int has_ecn, echoes_each;
+	/* The route has an ssthresh for its first slow start. */
+	int has_ssthresh;
 	/* Of marks.c. */
 	int marks;
 	uint64_t marked_pkts;
@@ -72,6 +75,8 @@ struct watched_link {
 	uint32_t handle;
 	/* Packets that the discipline holds besides those that it reports: the one being sent. */
 	uint32_t beside;
+	/* The counts of filter.c; 0: none. */
+	int filter;
 	struct mean held_pkts;
 	struct queue_state before, now;
 	struct {
@@ -111,6 +116,7 @@ void flow_add(char *line)
 	flow->window_bytes = (int)number(&line);
 	flow->has_ecn = (int)number(&line);
 	flow->echoes_each = (int)number(&line);
+	flow->has_ssthresh = (int)number(&line);
 	flow->left_bytes = flow->size_bytes ? flow->size_bytes : UINT64_MAX;
 	flow->sender = flow->receiver = flow->listening = flow->marks = -1;
 }
@@ -125,6 +131,7 @@ void link_add(char *line)
 	strncpy(link->device, word(&line), sizeof link->device - 1);
 	link->handle = (uint32_t)number(&line);
 	link->beside = (uint32_t)number(&line);
+	link->filter = (int)number(&line);
 }
 
 void flow_ends(int flow, int *from, int *to, struct sockaddr_in *address)
@@ -193,6 +200,35 @@ static void start(struct flow *flow)
 	    errno != EINPROGRESS)
 		fail("connecting");
 	watch(flow->sender, (int)(flow - flows), EPOLLOUT | EPOLLRDHUP | EPOLLET);
+}
+
+static void await(int fd, short what)
+{
+	struct pollfd one = { .fd = fd, .events = what };
+
+	if (poll(&one, 1, -1) != 1)
+		fail("poll");
+}
+
+/* A connection that carries nothing: from its end on the kernel gives the route's ssthresh to new ones. */
+static void introduce(const struct flow *flow)
+{
+	int near = open_socket(flow->from), far;
+	char end;
+
+	if (connect(near, (struct sockaddr *)&flow->address, sizeof flow->address) && errno != EINPROGRESS)
+		fail("connecting");
+	await(near, POLLOUT);
+	await(flow->listening, POLLIN);
+	far = accept4(flow->listening, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+	if (far < 0 || shutdown(near, SHUT_WR))
+		fail("a first connection");
+	await(far, POLLIN);
+	close(far);
+	await(near, POLLIN);
+	if (recv(near, &end, sizeof end, 0))
+		fail("the end of a first connection");
+	close(near);
 }
 
 /* The receiver is woken for many bytes at once, or for the last of the flow. */
@@ -294,7 +330,8 @@ static void look_at_flow(struct flow *flow, uint64_t at_ns, int is_sample)
 		.marked_pkts = flow->marked_pkts,
 		.spurious_pkts = sent->tcpi_dsack_dups,
 	};
-	if (!flow->slow_start_ns && sent->tcpi_snd_ssthresh < SSTHRESH_INFINITE)
+	if (!flow->slow_start_ns && sent->tcpi_snd_ssthresh < SSTHRESH_INFINITE &&
+	    (!flow->has_ssthresh || sent->tcpi_snd_cwnd >= sent->tcpi_snd_ssthresh))
 		flow->slow_start_ns = at_ns - flow->start_ns;
 	if (at_ns <= from_ns) {
 		flow->before = flow->now;
@@ -332,6 +369,8 @@ static void look_at_flow(struct flow *flow, uint64_t at_ns, int is_sample)
 static void look_at_link(struct watched_link *link, uint64_t at_ns, int is_sample)
 {
 	queue_read(link->node, link->device, link->handle, &link->now);
+	if (link->filter)
+		filter_read(link->filter, &link->now);
 	if (link->now.held_pkts)
 		link->now.held_pkts += link->beside;
 	if (at_ns <= warmup_ns)
@@ -563,11 +602,14 @@ void traffic_run(char *line)
 	watch(timer, TIMER, EPOLLIN);
 	for (i = 0; i < flow_count; i++) {
 		listen_for(&flows[i]);
+		if (flows[i].has_ssthresh)
+			introduce(&flows[i]);
 		watch(flows[i].listening, 2 * FLOWS_MAX + i, EPOLLIN);
 	}
 	probe_warm_up(flows[0].from);
 	idle_before = idle_s();
 	begin_ns = now_ns();
+	filters_begin(begin_ns);
 	for (;;) {
 		int is_tick = due_ns % tick_ns == 0 || due_ns == duration_ns;
 

@@ -8,6 +8,7 @@ use cwnd_results::{
     FlowResult, FlowRow, FlowSamples, GroupSamples, LinkResult, LinkSamples, Run, Transfers, time_series,
 };
 use cwnd_scenario::{Flow, Scenario};
+use std::collections::BTreeMap;
 
 /// Below this share of idle time the processor of the guest is the bottleneck.
 const IDLE_MIN: f64 = 0.05;
@@ -245,6 +246,7 @@ fn links(scenario: &Scenario, plan: &Plan, rows: &[Vec<f64>], flows: &[FlowResul
     for (&index, row) in plan.wires.iter().zip(&rows[plan.watched.len()..]) {
         links[index].delivered_pkts = row[1] as u64;
         links[index].error_pkts = row[3] as u64;
+        links[index].marked_pkts += row[4] as u64;
     }
     links
 }
@@ -285,11 +287,20 @@ fn flow_samples(scenario: &Scenario, lines: &[String]) -> (FlowSamples, GroupSam
 fn link_samples(scenario: &Scenario, plan: &Plan, lines: &[String]) -> LinkSamples {
     let mut samples = LinkSamples::default();
     let sampled = scenario.sampled_links();
+    // Marks of the wires, by the link and the time.
+    let mut of_wires = BTreeMap::new();
+    for row in rows(lines, "link-row") {
+        let [link, at_ns, .., marked] = row[..] else { continue };
+        if let Some(wire) = (link as usize).checked_sub(plan.watched.len()) {
+            of_wires.insert((plan.wires[wire], at_ns as u64), marked);
+        }
+    }
     // At the first row it counts what the probes have lost.
     let mut before = vec![None; plan.watched.len()];
     for row in rows(lines, "link-row") {
         let [link, at_ns, held, _, dropped, marked] = row[..] else { continue };
         let Some(&index) = plan.watched.get(link as usize) else { continue };
+        let marked = marked + of_wires.get(&(index, at_ns as u64)).unwrap_or(&0.0);
         if sampled.binary_search(&(index as u32)).is_err() {
             continue;
         }

@@ -63,7 +63,7 @@ fn make_image(scenario: &Scenario, plan: &Plan, machine: &Machine) -> Result<Vec
             .map(|((name, _), (algorithm, params))| Registration { algorithm, params, name })
             .collect();
         let calls = cwnd_kernel::script(&registrations, &btf)?;
-        calls.iter().for_each(|call| text += &program_line(call));
+        calls.iter().for_each(|call| text += &plan::line_of_call(call));
     }
     Ok(finish_image(image, &(text + &plan.text)))
 }
@@ -79,19 +79,6 @@ fn finish_image(mut image: Image, plan: &str) -> Vec<u8> {
     image.add_file("plan", plan.as_bytes());
     image.add_file("init", INIT);
     image.finish()
-}
-
-/// A call of `bpf()` as the guest reads it.
-fn program_line(call: &cwnd_kernel::Call) -> String {
-    let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
-    let mut attr = call.attr.clone();
-    // Addresses of this process, which are other ones in each: the guest puts its own there.
-    call.inputs.iter().for_each(|(at, _)| attr[*at..at + 8].fill(0));
-    let mut line = format!("bpf {} {} {}", call.command, call.fd.unwrap_or(0), hex(&attr));
-    for (at, data) in &call.inputs {
-        line += &format!(" {at} {}", hex(data));
-    }
-    line + "\n"
 }
 
 /// The kernel's description of its types, from a guest: the first thing that a new machine is asked for.

@@ -1,13 +1,15 @@
 //! A scenario as a guest's plan: namespaces, devices, routes, queues and flows, a command a line (guest/main.c).
 
 use crate::Error;
+use crate::filter;
 use crate::nodes::Nodes;
 use crate::probes::{self, Burst, Trip};
 use crate::queue::{self, Netem, Qdisc};
 use crate::refusal;
 use crate::resources::{memory_bytes, quick_acks_beyond, speed};
 use crate::way::{TIMESTAMP_BYTES, Way, overhead_bytes, way, wire_delay_ns, wire_sends};
-use cwnd_scenario::{Ecn, Flow, Pacing, Samples, Scenario, Size};
+use cwnd_kernel::Call;
+use cwnd_scenario::{Ecn, Flow, Handshake, Impairments, Pacing, Samples, Scenario, Size};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
@@ -285,6 +287,9 @@ impl Writer<'_> {
                 seed: mix(self.seed ^ mix(index as u64 + 1)),
             };
             self.add_qdisc(wire, &format!("w{index}"), &netem.qdisc());
+            if filter::is_needed(&impairments) {
+                self.add_filter(index, wire, &impairments);
+            }
         }
         let qdiscs = queue::of_link(link, flow.packet_bytes(), overhead_bytes(flow));
         for qdisc in &qdiscs {
@@ -293,21 +298,34 @@ impl Writer<'_> {
         let holder = qdiscs.last().expect("a link has a queue");
         // The packet being sent is in a netem's queue, and not in a shaper's class.
         let beside = u32::from(queue::is_shaped(link));
-        self.line(format_args!("link {from} l{index} {:#x} {beside}", holder.handle));
+        self.line(format_args!("link {from} l{index} {:#x} {beside} 0", holder.handle));
+    }
+
+    /// A program where the wire begins, behind the link's queue.
+    fn add_filter(&mut self, link: usize, wire: usize, impairments: &Impairments) {
+        let crosses =
+            |flow: &&Flow| flow.path.contains(&(link as u32)) || flow.reverse_path.contains(&(link as u32));
+        let mut users = self.scenario.flows.iter().filter(crosses);
+        let has_handshake = users.any(|flow| flow.stack.handshake != Handshake::Off);
+        for call in filter::calls(link, impairments, has_handshake) {
+            self.text += &line_of_call(&call);
+        }
+        let (counts, program) = filter::descriptors(link);
+        self.line(format_args!("filter {wire} m{link} {program} {counts}"));
     }
 
     /// Routes along links, from the first to the last.
     fn add_routes(&mut self, links: &[usize], to: &str) {
         for link in links {
             let (from, _) = self.nodes.ends[link];
-            self.line(format_args!("route {from} {to} 0.0.0.0 l{link} 0 0 0"));
+            self.line(format_args!("route {from} {to} 0.0.0.0 l{link} 0 0 0 0"));
             self.add_wire_route(*link, to);
         }
     }
 
     fn add_wire_route(&mut self, link: usize, to: &str) {
         if let Some(wire) = self.nodes.wires.get(&link).copied() {
-            self.line(format_args!("route {wire} {to} 0.0.0.0 w{link} 0 0 0"));
+            self.line(format_args!("route {wire} {to} 0.0.0.0 w{link} 0 0 0 0"));
         }
     }
 
@@ -336,7 +354,7 @@ impl Writer<'_> {
                 options: Vec::new(),
             };
             self.add_qdisc(host, &format!("p{index}"), &fq);
-            self.line(format_args!("route {pacer} {receiver} 0.0.0.0 a{index} 0 0 0"));
+            self.line(format_args!("route {pacer} {receiver} 0.0.0.0 a{index} 0 0 0 0"));
         }
         let rate_bps = way.access.map_or(0, |link| self.scenario.links[link].rate_bps);
         let delay_ns = way.delay_ns - way.wires_ns;
@@ -353,7 +371,10 @@ impl Writer<'_> {
         let device = if pacer.is_some() { "p" } else { "a" };
         let window = flow.stack.initial_window_pkts;
         let rto_ms = flow.stack.min_rto_ns / 1_000_000;
-        self.line(format_args!("route {host} {receiver} {sender} {device}{index} {window} 0 {rto_ms}"));
+        let ssthresh = flow.stack.initial_ssthresh_pkts.unwrap_or(0);
+        self.line(format_args!(
+            "route {host} {receiver} {sender} {device}{index} {window} 0 {rto_ms} {ssthresh}"
+        ));
         self.add_routes(&way.links, &receiver);
         // The way back: links if it has any, then a constant delay.
         self.line(format_args!("pair {last_back} r{index} {host} s{index} {mtu}"));
@@ -364,20 +385,21 @@ impl Writer<'_> {
         }
         let quick = u32::from(flow.stack.ack_every_pkts == 1);
         if let [first_back, ..] = back[..] {
-            self.line(format_args!("route {last} {receiver} 0.0.0.0 d{last} 0 0 0"));
-            self.line(format_args!("route {sink} {sender} {receiver} e{last} 0 {quick} 0"));
-            self.line(format_args!("route {last} {sender} 0.0.0.0 l{first_back} 0 0 0"));
+            self.line(format_args!("route {last} {receiver} 0.0.0.0 d{last} 0 0 0 0"));
+            self.line(format_args!("route {sink} {sender} {receiver} e{last} 0 {quick} 0 0"));
+            self.line(format_args!("route {last} {sender} 0.0.0.0 l{first_back} 0 0 0 0"));
             self.add_wire_route(first_back, &sender);
             self.add_routes(&back[1..], &sender);
-            self.line(format_args!("route {last_back} {sender} 0.0.0.0 r{index} 0 0 0"));
+            self.line(format_args!("route {last_back} {sender} 0.0.0.0 r{index} 0 0 0 0"));
         } else {
-            self.line(format_args!("route {sink} {sender} {receiver} r{index} 0 {quick} 0"));
+            self.line(format_args!("route {sink} {sender} {receiver} r{index} 0 {quick} 0 0"));
         }
         let room = self.rooms_bytes[index];
         self.add_settings(
             host,
             &[
-                ("tcp_no_metrics_save", "1".to_owned()),
+                ("tcp_no_metrics_save", u32::from(ssthresh == 0).to_string()),
+                ("tcp_no_ssthresh_metrics_save", u32::from(ssthresh == 0).to_string()),
                 ("tcp_timestamps", u32::from(flow.stack.timestamps).to_string()),
                 ("tcp_slow_start_after_idle", u32::from(flow.stack.idle_restart).to_string()),
                 ("tcp_ecn", u32::from(flow.stack.ecn != Ecn::Off).to_string()),
@@ -408,7 +430,10 @@ impl Writer<'_> {
         let scenario = self.scenario;
         for wire in &plan.wires {
             let node = self.nodes.wires[wire];
-            self.line(format_args!("link {node} w{wire} {:#x} 0", queue::FIRST));
+            let impairments = self.scenario.links[*wire].impairments.as_deref();
+            let has_filter = impairments.is_some_and(filter::is_needed);
+            let counts = if has_filter { filter::descriptors(*wire).0 } else { 0 };
+            self.line(format_args!("link {node} w{wire} {:#x} 0 {counts}", queue::FIRST));
         }
         for (i, flow) in scenario.flows.iter().enumerate() {
             let sink = self.nodes.sink(flow, &ways[i]);
@@ -423,8 +448,10 @@ impl Writer<'_> {
             let (_, receiver) = addresses(i);
             let has_ecn = u32::from(flow.stack.ecn != Ecn::Off);
             let echoes_each = u32::from(flow.stack.ecn == Ecn::Dctcp);
+            let has_ssthresh = u32::from(flow.stack.initial_ssthresh_pkts.is_some());
             self.line(format_args!(
-                "flow {host} {sink} {receiver} {} {start} {stop} {size} {rate} {} {window} {has_ecn} {echoes_each}",
+                "flow {host} {sink} {receiver} {} {start} {stop} {size} {rate} {} {window} {has_ecn} {echoes_each} \
+                 {has_ssthresh}",
                 names[i], flow.payload_bytes
             ));
         }
@@ -446,6 +473,19 @@ impl Writer<'_> {
         let tick_ns = tick_ns(sample_ns, scenario.flows.len());
         self.line(format_args!("run {} {} {sample_ns} {tick_ns}", scenario.duration_ns, scenario.warmup_ns));
     }
+}
+
+/// A call of `bpf()` as the guest reads it.
+pub fn line_of_call(call: &Call) -> String {
+    let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    let mut attr = call.attr.clone();
+    // Addresses of this process, which are other ones in each: the guest puts its own there.
+    call.inputs.iter().for_each(|(at, _)| attr[*at..at + 8].fill(0));
+    let mut line = format!("bpf {} {} {}", call.command, call.fd.unwrap_or(0), hex(&attr));
+    for (at, data) in &call.inputs {
+        line += &format!(" {at} {}", hex(data));
+    }
+    line + "\n"
 }
 
 /// A part of the interval of samples that is no longer than [`TICK_NS`], or longer with many flows: to look takes time.

@@ -2,7 +2,7 @@
 
 use crate::queue::{HEADER_BYTES, is_shaped};
 use crate::way::{Way, overhead_bytes};
-use cwnd_scenario::{Flow, Link, Scenario};
+use cwnd_scenario::{Flow, Impairments, Link, Scenario};
 
 /// How long a short packet and its answer should take.
 pub struct Trip {
@@ -110,8 +110,12 @@ pub fn bursts(scenario: &Scenario, ways: &[Way]) -> Vec<Burst> {
     bursts
 }
 
+/// Datagrams have no number, so that given losses and marks leave them alone.
 fn is_steady(link: &Link) -> bool {
-    link.per == 0.0 && link.impairments.is_none()
+    let by_chance = |wire: &Impairments| {
+        wire.gilbert_elliott.is_some() || wire.jitter.is_some() || wire.reorder > 0.0 || wire.duplicate > 0.0
+    };
+    link.per == 0.0 && !link.impairments.as_deref().is_some_and(by_chance)
 }
 
 /// Returns the limit that a burst finds at a droptail queue, if it arrives fast enough to fill it.

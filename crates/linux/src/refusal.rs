@@ -6,6 +6,8 @@ use cwnd_scenario::{Clock, Ecn, End, Flow, JitterDistribution, Link, Queue, Samp
 use serde_json::Value;
 
 const FLOWS_MAX: usize = 250;
+/// Ranges of numbers and spans of time that a program at a wire compares with, one after another.
+const MEMBERS_MAX: usize = 2000;
 
 /// One line with the key, what it has, and what would do.
 pub fn check(scenario: &Scenario) -> Result<(), Error> {
@@ -57,9 +59,11 @@ fn check_link(link: &Link) -> Result<(), String> {
         return refuse(key.unwrap_or("delay that varies"), "a rate and a delay that stay, and no policer");
     }
     if let Some(impairments) = &link.impairments {
-        let given = [("losses", &impairments.losses), ("marks", &impairments.marks)];
-        if let Some((key, _)) = given.into_iter().find(|(_, set)| set.is_some()) {
-            return refuse(key, "per and loss");
+        for (key, set) in [("losses", &impairments.losses), ("marks", &impairments.marks)] {
+            let members = set.as_ref().map_or(0, |set| set.numbers.len() + set.spans_ns.len());
+            if members > MEMBERS_MAX {
+                return refuse(&format!("{key} of {members} members"), &format!("at most {MEMBERS_MAX}"));
+            }
         }
         if impairments.duplicate > 0.0 {
             return refuse("duplicate", "per, loss, reorder, and jitter with uniform");
@@ -113,11 +117,12 @@ fn check_flow(flow: &Flow) -> Result<(), String> {
 }
 
 /// Settings of a stack that a plan can have in another way than Linux has them by itself.
-const SETTINGS: [&str; 13] = [
+const SETTINGS: [&str; 14] = [
     "profile",
     "header_bytes",
     "ack_bytes",
     "initial_window_pkts",
+    "initial_ssthresh_pkts",
     "ack_every_pkts",
     "quick_acks_pkts",
     "min_rto_ns",
@@ -172,15 +177,25 @@ mod tests {
     }
 
     #[test]
+    fn given_losses_and_marks_can_be_had_up_to_a_number() {
+        check(&read("losses = [3, [5, 9], [\"1 s\", \"2 s\"]]\nmarks = [4]", "")).unwrap();
+        let many = |count: u32| (1..=count).map(|k| (2 * k).to_string()).collect::<Vec<_>>().join(", ");
+        check(&read(&format!("losses = [{}]", many(2000)), "")).unwrap();
+        let line = check(&read(&format!("marks = [{}]", many(2001)), "")).unwrap_err().to_string();
+        assert_eq!(
+            line,
+            "link 'bottleneck': marks of 2001 members is not supported --on linux; accepted: at most 2000"
+        );
+    }
+
+    #[test]
     fn what_the_world_lacks_is_refused_by_its_key() {
         let cases = [
             ("queue = \"dualpi2\"", "", "link 'bottleneck': queue: dualpi2"),
             ("jitter = { std = \"1 ms\" }", "", "jitter with std"),
             ("duplicate = 0.01", "", "duplicate"),
-            ("losses = [3]", "", "link 'bottleneck': losses"),
             ("suspension = [[\"1 s\", \"2 s\"]]", "", "link 'bottleneck': suspension"),
             ("aggregation = { every = \"5 ms\", most = 32 }", "", "link 'bottleneck': aggregation"),
-            ("marks = [3]", "", "link 'bottleneck': marks"),
             ("policer = { rate = \"5 Mbps\", burst = \"64 KiB\" }", "", "policer"),
             ("", "stack = { recovery = \"newreno\" }", "stack.recovery: \"newreno\""),
             ("", "stack = { ecn = \"accurate\" }", "stack.ecn"),
