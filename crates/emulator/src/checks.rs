@@ -79,7 +79,12 @@ fn traffic(traffic: &Traffic) -> Option<Refusal> {
 /// Refuses a stack that differs from the kernel's TCP.
 fn stack(flow: &Flow, first: &Flow) -> Option<Refusal> {
     let stack = &flow.stack;
+    let needs_ecn = flow.cca.resolve().is_ok_and(|(algorithm, _)| cwnd_kernel::needs_ecn(&algorithm));
     let refusals = [
+        (
+            needs_ecn && stack.ecn == Ecn::Classic,
+            ("ecn", "'classic' with an algorithm that needs DCTCP's receiver", "'off'"),
+        ),
         (!stack.is_linux(), ("profile", "another stack than Linux's", "'linux'")),
         (
             stack.recovery.choices().reduction != Reduction::Prr,
@@ -155,6 +160,10 @@ mod tests {
             ),
             ("stack = { ecn = 'accurate' }", "flows.stack.ecn: accurate ECN or DCTCP's is not supported"),
             ("packet = 100", "flows.packet: 100 bytes is not supported"),
+            (
+                "[[flows]]\ncca = 'dctcp'\nstack = { ecn = 'classic' }",
+                "flows.stack.ecn: 'classic' with an algorithm that needs DCTCP's receiver is not supported",
+            ),
         ] {
             let line = answer_of_flow(text).unwrap_err();
             assert!(line.starts_with(start) && !line.contains('\n'), "{line}");

@@ -104,7 +104,9 @@ pub fn load(
     load_object(host, elf, &algorithm.name, params.stored(), needs_ecn(algorithm), name, default)
 }
 
-fn needs_ecn(algorithm: &Algorithm) -> bool {
+/// Returns true if connections with the algorithm ask for ECN by an ECN-capable SYN, which only a receiver with such an
+/// algorithm agrees to.
+pub fn needs_ecn(algorithm: &Algorithm) -> bool {
     algorithm.kind == "ecn"
 }
 

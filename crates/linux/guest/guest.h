@@ -2,10 +2,10 @@
 /*
  * The only process of a guest: makes the network of a plan, sends what the plan asks, and reports.
  *
- * main.c reads the plan and calls the others; network.c makes namespaces, devices, routes and queues;
- * programs.c loads algorithms as eBPF; filter.c loses and marks given packets; probe.c measures paths; traffic.c sends,
- * receives and samples; information.c asks the kernel about a connection; marks.c counts marks; mean.c has means; report.c
- * writes to the host.
+ * main.c reads the plan and calls the others; network.c makes namespaces, devices, routes and queues; programs.c loads
+ * algorithms as eBPF; filter.c loses and marks given packets; probe.c measures paths; first.c opens a connection before the
+ * others; traffic.c sends, receives and samples; information.c asks the kernel about a connection; marks.c counts marks;
+ * mean.c has means; report.c writes to the host.
  */
 #ifndef GUEST_H
 #define GUEST_H
@@ -88,6 +88,9 @@ struct sockaddr_in;
 void flow_ends(int flow, int *from, int *to, struct sockaddr_in *address);
 void link_read(int link, struct queue_state *state);
 
+/* first.c: a connection to `to` before those of the flows, and its end. */
+void first_connection(int from, int listening, const struct sockaddr_in *to);
+
 /* probe.c */
 void probe_trip(char *words);
 void probe_burst(char *words);
@@ -98,6 +101,8 @@ int marks_watch(int node, const struct sockaddr_in *to);
 uint64_t marks_count(int fd);
 
 uint64_t now_ns(void);
+/* Time in which the processor had nothing to do. */
+double idle_s(void);
 /* The next word of a plan's line, which ends a string there; fails if there is none. */
 char *word(char **line);
 uint64_t number(char **line);

@@ -25,6 +25,17 @@ uint64_t now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
+double idle_s(void)
+{
+	double up = 0, idle = 0;
+	FILE *file = fopen("/proc/uptime", "r");
+
+	if (!file || fscanf(file, "%lf %lf", &up, &idle) != 2)
+		fail("/proc/uptime");
+	fclose(file);
+	return idle;
+}
+
 char *word(char **line)
 {
 	char *found = strsep(line, " \n");

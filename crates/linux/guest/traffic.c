@@ -13,7 +13,6 @@
 #include <errno.h>
 #include <linux/tcp.h>
 #include <netinet/in.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -202,35 +201,6 @@ static void start(struct flow *flow)
 	watch(flow->sender, (int)(flow - flows), EPOLLOUT | EPOLLRDHUP | EPOLLET);
 }
 
-static void await(int fd, short what)
-{
-	struct pollfd one = { .fd = fd, .events = what };
-
-	if (poll(&one, 1, -1) != 1)
-		fail("poll");
-}
-
-/* A connection that carries nothing: from its end on the kernel gives the route's ssthresh to new ones. */
-static void introduce(const struct flow *flow)
-{
-	int near = open_socket(flow->from), far;
-	char end;
-
-	if (connect(near, (struct sockaddr *)&flow->address, sizeof flow->address) && errno != EINPROGRESS)
-		fail("connecting");
-	await(near, POLLOUT);
-	await(flow->listening, POLLIN);
-	far = accept4(flow->listening, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
-	if (far < 0 || shutdown(near, SHUT_WR))
-		fail("a first connection");
-	await(far, POLLIN);
-	close(far);
-	await(near, POLLIN);
-	if (recv(near, &end, sizeof end, 0))
-		fail("the end of a first connection");
-	close(near);
-}
-
 /* The receiver is woken for many bytes at once, or for the last of the flow. */
 static void await_bytes(const struct flow *flow)
 {
@@ -302,7 +272,24 @@ static void read_from(struct flow *flow)
 
 /* -- looking -- */
 
-static void look_at_flow(struct flow *flow, uint64_t at_ns, int is_sample)
+static void add_row(struct flow *flow, uint64_t at_ns, const struct tcp_info *sent)
+{
+	flow->rows[flow->row_count++] = (struct row){
+		.at_ns = at_ns,
+		.cwnd_pkts = sent->tcpi_snd_cwnd,
+		.min_cwnd_pkts = flow->min_cwnd_pkts,
+		.max_cwnd_pkts = flow->max_cwnd_pkts,
+		.ssthresh_pkts = sent->tcpi_snd_ssthresh,
+		.in_flight_pkts = sent->tcpi_unacked - sent->tcpi_sacked - sent->tcpi_lost + sent->tcpi_retrans,
+		.srtt_us = sent->tcpi_rtt,
+		.delivered_pkts = flow->now.delivered_pkts,
+		.marked_pkts = flow->now.marked_pkts,
+	};
+	flow->min_cwnd_pkts = flow->max_cwnd_pkts = sent->tcpi_snd_cwnd;
+}
+
+/* With a row of samples at `row_ns`; 0: none. */
+static void look_at_flow(struct flow *flow, uint64_t at_ns, uint64_t row_ns)
 {
 	union information sender, receiver;
 	const struct tcp_info *sent = &sender.of, *got = &receiver.of;
@@ -350,20 +337,8 @@ static void look_at_flow(struct flow *flow, uint64_t at_ns, int is_sample)
 		flow->min_cwnd_pkts = sent->tcpi_snd_cwnd;
 	if (sent->tcpi_snd_cwnd > flow->max_cwnd_pkts)
 		flow->max_cwnd_pkts = sent->tcpi_snd_cwnd;
-	if (is_sample) {
-		flow->rows[flow->row_count++] = (struct row){
-			.at_ns = at_ns,
-			.cwnd_pkts = sent->tcpi_snd_cwnd,
-			.min_cwnd_pkts = flow->min_cwnd_pkts,
-			.max_cwnd_pkts = flow->max_cwnd_pkts,
-			.ssthresh_pkts = sent->tcpi_snd_ssthresh,
-			.in_flight_pkts = sent->tcpi_unacked - sent->tcpi_sacked - sent->tcpi_lost + sent->tcpi_retrans,
-			.srtt_us = sent->tcpi_rtt,
-			.delivered_pkts = flow->now.delivered_pkts,
-			.marked_pkts = flow->now.marked_pkts,
-		};
-		flow->min_cwnd_pkts = flow->max_cwnd_pkts = sent->tcpi_snd_cwnd;
-	}
+	if (row_ns)
+		add_row(flow, row_ns, sent);
 }
 
 static void look_at_link(struct watched_link *link, uint64_t at_ns, int is_sample)
@@ -393,7 +368,7 @@ static void look(uint64_t at_ns)
 
 	for (i = 0; i < flow_count; i++)
 		if (!flows[i].is_done)
-			look_at_flow(&flows[i], at_ns, is_sample);
+			look_at_flow(&flows[i], at_ns, is_sample ? at_ns : 0);
 	for (i = 0; i < link_count; i++)
 		look_at_link(&links[i], at_ns, is_sample);
 }
@@ -468,7 +443,10 @@ static void handle(const struct epoll_event *event, uint64_t at_ns)
 		read_from(&flows[index - FLOWS_MAX]);
 	else {
 		if (event->events & EPOLLRDHUP && !flows[index].done_ns) {
-			look_at_flow(&flows[index], at_ns, 0);
+			/* Nothing of it changes until the next row of samples. */
+			uint64_t row_ns = sample_ns ? (at_ns / sample_ns + 1) * sample_ns : 0;
+
+			look_at_flow(&flows[index], at_ns, row_ns <= duration_ns ? row_ns : 0);
 			flows[index].done_ns = at_ns;
 			flows[index].is_done = 1;
 			shutdown(flows[index].sender, SHUT_WR);
@@ -522,18 +500,6 @@ static void make_room(void)
 		if (sample_ns)
 			links[i].rows = rows_for(sizeof *links[i].rows, sample_ns);
 	}
-}
-
-/* The time in which the processor had nothing to do, of /proc/uptime. */
-static double idle_s(void)
-{
-	double up = 0, idle = 0;
-	FILE *file = fopen("/proc/uptime", "r");
-
-	if (!file || fscanf(file, "%lf %lf", &up, &idle) != 2)
-		fail("/proc/uptime");
-	fclose(file);
-	return idle;
 }
 
 /* What a count has grown by since the warmup, where it has: what had arrived by then may be more than what is in order later. */
@@ -603,7 +569,7 @@ void traffic_run(char *line)
 	for (i = 0; i < flow_count; i++) {
 		listen_for(&flows[i]);
 		if (flows[i].has_ssthresh)
-			introduce(&flows[i]);
+			first_connection(flows[i].from, flows[i].listening, &flows[i].address);
 		watch(flows[i].listening, 2 * FLOWS_MAX + i, EPOLLIN);
 	}
 	probe_warm_up(flows[0].from);

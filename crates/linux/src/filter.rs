@@ -4,7 +4,7 @@
 //! instructions: it has a comparison for each range and each span, and no loop.
 
 use cwnd_kernel::Call;
-use cwnd_scenario::{Impairments, PacketSet};
+use cwnd_scenario::{Flow, Handshake, Impairments, PacketSet, Scenario};
 use std::collections::BTreeMap;
 
 /// Descriptors that guests use for nothing else: of a wire's counts, and its program behind it.
@@ -23,7 +23,7 @@ pub fn is_needed(impairments: &Impairments) -> bool {
 
 /// The calls of `bpf()` that make a wire's counts (guest/filter.c) and load its program. Packets of a handshake have numbers
 /// where scenarios have one.
-pub fn calls(wire: usize, impairments: &Impairments, has_handshake: bool) -> [Call; 2] {
+pub fn calls(scenario: &Scenario, wire: usize, impairments: &Impairments) -> [Call; 2] {
     const MAP_CREATE: i32 = 0;
     const ARRAY: u32 = 2;
     const COUNTS_BYTES: u32 = 32;
@@ -31,6 +31,12 @@ pub fn calls(wire: usize, impairments: &Impairments, has_handshake: bool) -> [Ca
     const SCHED_CLS: u32 = 3;
     const INSTRUCTIONS_AT: usize = 8;
     const LICENSE_AT: usize = 16;
+    let crosses = |flow: &&Flow| {
+        let mut links = flow.path.iter().chain(&flow.reverse_path);
+        links.any(|&link| link as usize == wire)
+    };
+    let mut users = scenario.flows.iter().filter(crosses);
+    let has_handshake = users.any(|flow| flow.stack.handshake != Handshake::Off);
     let (counts, program) = descriptors(wire);
     let words = |words: &[u32]| words.iter().flat_map(|word| word.to_ne_bytes()).collect::<Vec<u8>>();
     let code = program_of(counts, impairments, has_handshake);

@@ -3,6 +3,7 @@
 use crate::Error;
 use crate::answer;
 use crate::boot::{Guest, Watch};
+use crate::calls;
 use crate::image::Image;
 use crate::machine::Machine;
 use crate::plan::{self, Algorithms, Plan};
@@ -63,7 +64,7 @@ fn make_image(scenario: &Scenario, plan: &Plan, machine: &Machine) -> Result<Vec
             .map(|((name, _), (algorithm, params))| Registration { algorithm, params, name })
             .collect();
         let calls = cwnd_kernel::script(&registrations, &btf)?;
-        calls.iter().for_each(|call| text += &plan::line_of_call(call));
+        calls.iter().for_each(|call| text += &calls::line(call));
     }
     Ok(finish_image(image, &(text + &plan.text)))
 }

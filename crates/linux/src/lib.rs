@@ -5,6 +5,7 @@
 
 mod answer;
 mod boot;
+mod calls;
 mod error;
 mod filter;
 mod guest;
@@ -32,7 +33,7 @@ use cwnd_scenario::Scenario;
 /// emulator's machine and the kernel's command line, of how a report is read, of the shim between the kernel and our
 /// algorithms (`crates/kernel/shim` and `ebpf`). The program inside guests needs none: it is in the keys as it is compiled,
 /// which no comment changes. Not every machine can run guests, so a test watches what they get instead.
-pub const RESULTS_VERSION: u32 = 8;
+pub const RESULTS_VERSION: u32 = 9;
 
 /// The part of a key for everything that a run depends on besides its scenario: the kernel, whose algorithms run, this crate,
 /// and the program inside guests.

@@ -1,6 +1,7 @@
 //! A scenario as a guest's plan: namespaces, devices, routes, queues and flows, a command a line (guest/main.c).
 
 use crate::Error;
+use crate::calls;
 use crate::filter;
 use crate::nodes::Nodes;
 use crate::probes::{self, Burst, Trip};
@@ -8,8 +9,7 @@ use crate::queue::{self, Netem, Qdisc};
 use crate::refusal;
 use crate::resources::{memory_bytes, quick_acks_beyond, speed};
 use crate::way::{TIMESTAMP_BYTES, Way, overhead_bytes, way, wire_delay_ns, wire_sends};
-use cwnd_kernel::Call;
-use cwnd_scenario::{Ecn, Flow, Handshake, Impairments, Pacing, Samples, Scenario, Size};
+use cwnd_scenario::{Ecn, Flow, Impairments, Pacing, Samples, Scenario, Size};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
@@ -303,12 +303,8 @@ impl Writer<'_> {
 
     /// A program where the wire begins, behind the link's queue.
     fn add_filter(&mut self, link: usize, wire: usize, impairments: &Impairments) {
-        let crosses =
-            |flow: &&Flow| flow.path.contains(&(link as u32)) || flow.reverse_path.contains(&(link as u32));
-        let mut users = self.scenario.flows.iter().filter(crosses);
-        let has_handshake = users.any(|flow| flow.stack.handshake != Handshake::Off);
-        for call in filter::calls(link, impairments, has_handshake) {
-            self.text += &line_of_call(&call);
+        for call in filter::calls(self.scenario, link, impairments) {
+            self.text += &calls::line(&call);
         }
         let (counts, program) = filter::descriptors(link);
         self.line(format_args!("filter {wire} m{link} {program} {counts}"));
@@ -473,19 +469,6 @@ impl Writer<'_> {
         let tick_ns = tick_ns(sample_ns, scenario.flows.len());
         self.line(format_args!("run {} {} {sample_ns} {tick_ns}", scenario.duration_ns, scenario.warmup_ns));
     }
-}
-
-/// A call of `bpf()` as the guest reads it.
-pub fn line_of_call(call: &Call) -> String {
-    let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
-    let mut attr = call.attr.clone();
-    // Addresses of this process, which are other ones in each: the guest puts its own there.
-    call.inputs.iter().for_each(|(at, _)| attr[*at..at + 8].fill(0));
-    let mut line = format!("bpf {} {} {}", call.command, call.fd.unwrap_or(0), hex(&attr));
-    for (at, data) in &call.inputs {
-        line += &format!(" {at} {}", hex(data));
-    }
-    line + "\n"
 }
 
 /// A part of the interval of samples that is no longer than [`TICK_NS`], or longer with many flows: to look takes time.

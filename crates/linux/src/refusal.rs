@@ -110,6 +110,10 @@ fn check_flow(flow: &Flow) -> Result<(), String> {
     if matches!(flow.stack.ecn, Ecn::Accurate | Ecn::L4s) {
         return refuse("stack.ecn: accurate or l4s", "off or classic");
     }
+    let needs_ecn = flow.cca.resolve().is_ok_and(|(algorithm, _)| cwnd_kernel::needs_ecn(&algorithm));
+    if needs_ecn && flow.stack.ecn == Ecn::Classic {
+        return refuse(&format!("stack.ecn: classic with {}", flow.cca.algorithm), "off or dctcp");
+    }
     if !matches!(flow.stack.ack_every_pkts, 1 | 2) {
         return refuse("stack.ack_every", "1 or 2");
     }
@@ -199,6 +203,11 @@ mod tests {
             ("policer = { rate = \"5 Mbps\", burst = \"64 KiB\" }", "", "policer"),
             ("", "stack = { recovery = \"newreno\" }", "stack.recovery: \"newreno\""),
             ("", "stack = { ecn = \"accurate\" }", "stack.ecn"),
+            (
+                "",
+                "stack = { ecn = true }\n[[flows]]\ncca = \"dctcp\"\nstack = { ecn = true }",
+                "flow 1: stack.ecn: classic",
+            ),
             ("", "stack = { rate_limited = \"draft\" }", "stack.rate_limited: \"draft\""),
             ("", "size = \"1 MB\"\narrivals = { process = \"poisson\", rate = 2 }", "arrivals"),
         ];

@@ -58,6 +58,8 @@ pub struct Sender<'a, C> {
     /// No segment from here on is new: the application has closed.
     pub closed: bool,
     pub started: bool,
+    /// The segment of `probed` repaired a loss, and no more than it is acknowledged.
+    pub(super) probe_repaired: bool,
     /// The retransmission timer fires early, for a probe of the tail (RFC 8985, 7).
     pub(super) probing: bool,
     /// The SYN has yet to be acknowledged.
@@ -155,6 +157,7 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
             nxt: 0,
             scoreboard: Scoreboard::new(stack),
             probed: NEVER,
+            probe_repaired: false,
             wake_at: NEVER,
             rto_at: NEVER,
             reorder_at: NEVER,

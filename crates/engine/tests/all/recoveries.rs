@@ -276,10 +276,13 @@ fn the_loss_of_the_last_segment_is_found_by_a_probe() {
         let probed_us = fires_us(22_066, wait_us);
         let sent = [probed_us - 1, probed_us, 1_000_000].map(|at_us| setup.sent(at_us));
         assert_eq!(sent, [(3, 0), (4, 1), (4, 1)], "{stack}");
-        let (run, seen) = watch(&setup.toml(1_000_000));
-        // It repaired the loss: the window is reduced for that when the ACK reports it (RFC 8985, 7.4.2).
+        // It repaired the loss: the window is reduced for that once more is acknowledged than the probe (RFC 8985, 7.4.2), the
+        // first segment that the application writes after its pause.
+        let (_, seen) = watch(&setup.toml(10_001_000));
+        assert_eq!(losses(&seen), 0, "{stack}");
+        let (run, seen) = watch(&setup.toml(10_100_000));
         assert_eq!((run.flows[0].timeouts, losses(&seen)), (0, 1), "{stack}");
-        assert_eq!(times_us(&seen, Hook::State(State::Cwr)), [probed_us + RTT_US], "{stack}");
+        assert_eq!(times_us(&seen, Hook::State(State::Cwr)), [10_001_000 + 21_066], "{stack}");
         assert!(times_us(&seen, Hook::State(State::Recovery)).is_empty(), "{stack}");
     }
 }

@@ -56,17 +56,23 @@ impl<C: CongestionControl> Sender<'_, C> {
         let new = !self.closed && self.has_room_for_new() && !self.wait_for_application(now);
         let (seq, flags) = if new { (self.nxt, 0) } else { (self.nxt - 1, RETRANSMISSION) };
         self.nxt = seq + 1;
-        self.probed = seq;
+        (self.probed, self.probe_repaired) = (seq, false);
         self.send::<true>(now, seq, flags, true)
     }
 
-    /// The left edge moved since a probe was sent. If the probe repaired a loss, the window is reduced for it.
+    /// The left edge moved since a probe was sent. If the probe repaired a loss, the window is reduced for it, by the first ACK
+    /// for more than the probe (RFC 8985, 7.4.2): until then a duplicate could show that nothing was lost.
     pub(in crate::tcp) fn end_probe(&mut self, ack: &AckPacket) {
-        if ack.next > self.probed {
-            self.probed = NEVER;
-            if ack.retransmission {
-                self.answer_congestion(0, false);
-            }
+        if ack.next <= self.probed {
+            return;
+        }
+        self.probe_repaired |= ack.retransmission;
+        if self.probe_repaired && ack.next == self.probed + 1 {
+            return;
+        }
+        self.probed = NEVER;
+        if self.probe_repaired {
+            self.answer_congestion(0, false);
         }
     }
 }
