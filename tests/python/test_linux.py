@@ -219,7 +219,7 @@ def test_a_guest_loses_and_marks_the_packets_that_a_scenario_names(file: Path) -
     ours, theirs = (each.flows for each in both('losses = [["1 s", "1.5 s"]]\n'))
     assert theirs["lost_pkts"][0] == pytest.approx(ours["lost_pkts"][0], abs=3) and ours["lost_pkts"][0] > 20
     assert theirs["timeouts"][0] == ours["timeouts"][0]
-    # A tenth: which of the timeouts, each twice as long, comes after the span is a matter of some milliseconds.
+    # A tenth: which of the timeouts comes after the span is a matter of some milliseconds.
     assert theirs["delivered_pkts"][0] == pytest.approx(ours["delivered_pkts"][0], rel=0.1)
 
 
