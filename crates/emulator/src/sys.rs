@@ -43,7 +43,8 @@ pub enum Core {
     Rest,
 }
 
-/// The processors of these threads, among those that this process may use; none where there is one for all.
+/// Returns the processors that `core` stands for, of those that this process may use. Empty where there is only one: all
+/// threads share it.
 fn processors_for(core: Core) -> Vec<usize> {
     // SAFETY: CPU sets of this function's own, and numbers below the size of one.
     let cpus: Vec<usize> = unsafe {
@@ -60,7 +61,7 @@ fn processors_for(core: Core) -> Vec<usize> {
     }
 }
 
-/// Keeps this thread, and those that it makes, on its processors.
+/// Pins this thread, and the threads that it creates, to the processors that `core` stands for.
 pub fn stay_on(core: Core) {
     let chosen = processors_for(core);
     if chosen.is_empty() {

@@ -133,11 +133,11 @@ fn program_of(counts_fd: i32, impairments: &Impairments, has_handshake: bool) ->
     code.move_register(SENT_NS, R0);
     code.subtract_register(SENT_NS, R1);
     if let Some(losses) = &impairments.losses {
-        code.look_for(losses, "lose", "stays");
+        code.look_for(losses, "lose", "lose by time", "stays");
         code.label("stays");
     }
     if let Some(marks) = &impairments.marks {
-        code.look_for(marks, "mark", "pass");
+        code.look_for(marks, "mark", "mark by time", "pass");
     }
     code.label("pass");
     code.move_number(R0, NEXT);
@@ -292,24 +292,36 @@ impl Code {
         self.add_instruction(Code::JUMP | Code::REGISTER | jump as u8, left, right, 0, 0);
     }
 
-    /// Goes to `found` if the packet belongs to the set, else to `missed`. Ranges and spans rise: behind the first that lies
-    /// ahead none has it.
-    fn look_for(&mut self, set: &PacketSet, found: &'static str, missed: &'static str) {
-        let by_time = if found == "lose" { "lose by time" } else { "mark by time" };
-        for [first, last] in &set.numbers {
-            self.load_number(R1, *first);
-            self.jump_if_register(Jump::Less, ASKED, R1, by_time);
-            self.load_number(R1, *last);
-            self.jump_if_register(Jump::LessOrEqual, ASKED, R1, found);
-        }
+    /// Goes to `found` if the packet belongs to the set, else to `missed`; to `by_time` where its number does not decide.
+    fn look_for(
+        &mut self,
+        set: &PacketSet,
+        found: &'static str,
+        by_time: &'static str,
+        missed: &'static str,
+    ) {
+        self.look_in(&set.numbers, ASKED, Jump::LessOrEqual, found, by_time);
         self.label(by_time);
-        for [from_ns, until_ns] in &set.spans_ns {
-            self.load_number(R1, *from_ns);
-            self.jump_if_register(Jump::Less, SENT_NS, R1, missed);
-            self.load_number(R1, *until_ns);
-            self.jump_if_register(Jump::Less, SENT_NS, R1, found);
-        }
+        self.look_in(&set.spans_ns, SENT_NS, Jump::Less, found, missed);
         self.jump(missed);
+    }
+
+    /// Goes to `found` if the register lies in a range, and to `missed` if it lies before one: ranges rise, so that no later one
+    /// has it. `reaches`: `LessOrEqual` if a range's end belongs to it, `Less` if not.
+    fn look_in(
+        &mut self,
+        ranges: &[[u64; 2]],
+        register: u8,
+        reaches: Jump,
+        found: &'static str,
+        missed: &'static str,
+    ) {
+        for [begin, end] in ranges {
+            self.load_number(R1, *begin);
+            self.jump_if_register(Jump::Less, register, R1, missed);
+            self.load_number(R1, *end);
+            self.jump_if_register(reaches, register, R1, found);
+        }
     }
 
     fn finish(mut self) -> Vec<u8> {

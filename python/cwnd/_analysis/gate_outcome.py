@@ -133,8 +133,8 @@ class Gate:
         return json.dumps(content, allow_nan=False, separators=(",", ":"))
 
     def to_markdown(self) -> str:
-        """Returns a summary: the number of verdicts of each kind, a table of those that are not ok, a list of
-        the unmet expectations, and a folded table of all verdicts."""
+        """Returns a summary as Markdown: counts by verdict, a table of the failed verdicts, the failed
+        expectations, and a folded table of all verdicts."""
         failed = [verdict for verdict in self.verdicts if not verdict.ok]
         failed.sort(key=lambda verdict: _WORDS.index(verdict.word))
         counts = ((word, sum(one.word == word for one in self.verdicts)) for word in _WORDS)
